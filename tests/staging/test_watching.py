@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections import Counter
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
 from shiftreset_ad import grad, staged
 from shiftreset_ad.staging import forms
+from shiftreset_ad.staging.seen import monitoring
+from shiftreset_ad.staging.seen.watching import Watch
 from shiftreset_ad.staging.steps import unwatched
 
 ONLY_IF_CHEAP = pytest.mark.skipif(not unwatched.IS_CHEAP, reason="the watch does not pause on this version of Python")
@@ -131,3 +135,151 @@ def test_what_the_program_asks_is_recorded_in_the_rewritten_form(recordings, der
     np.testing.assert_allclose(found(30.0), derivative(f)(30.0))
     np.testing.assert_allclose(found(300.0), derivative(f)(300.0))
     assert len(recordings) == 2
+
+
+HAS_MONITORING = monitoring.monitoring is not None
+ONLY_BY_MONITORING = pytest.mark.skipif(not HAS_MONITORING, reason="this version of Python has no sys.monitoring")
+
+
+@ONLY_BY_MONITORING
+def test_code_of_a_library_is_told_of_once(monkeypatch):
+    told, kind_of = Counter(), Watch._kind_of
+
+    def counted(self, frame):
+        told[frame.f_code.co_qualname] += 1
+        return kind_of(self, frame)
+
+    monkeypatch.setattr(Watch, "_kind_of", counted)
+    f = staged(lambda x: grad(program)(x) + program(x))
+    f(np.ones(3))
+    assert told["program"] == 2
+    assert told["Trace.add"] == 1
+
+
+@pytest.fixture(params=[pytest.param(True, marks=ONLY_BY_MONITORING, id="monitored"), pytest.param(False, id="traced")])
+def engine(request, monkeypatch):
+    """By what the run is watched."""
+    if not request.param:
+        monkeypatch.setattr(monitoring, "TOOLS", ())
+    return request.param
+
+
+FACTOR = {"k": 2.0}
+
+
+def reads_a_factor(x):
+    return x * FACTOR["k"]
+
+
+def multiplied(x):
+    return np.sum(x @ x @ x)
+
+
+@pytest.mark.usefixtures("engine")
+def test_what_other_threads_do_meanwhile_is_not_noted(recordings, monkeypatch):
+    """Else what they read would be guarded. They run while NumPy multiplies matrices."""
+    is_over, calls = threading.Event(), Counter()
+
+    def beside():
+        while not is_over.is_set():
+            reads_a_factor(1.0)
+            calls["beside"] += 1
+
+    found, x = staged(multiplied), np.ones((600, 600))
+    thread = threading.Thread(target=beside)
+    thread.start()
+    try:
+        start = calls["beside"]
+        found(x)
+        assert calls["beside"] > start + 2
+    finally:
+        is_over.set()
+        thread.join()
+    monkeypatch.setitem(FACTOR, "k", 3.0)
+    np.testing.assert_array_equal(found(x), multiplied(x))
+    assert len(recordings) == 1
+
+
+def thrown_into(x):
+    def parts():
+        try:
+            yield x * 2.0
+        except ValueError:
+            yield x * FACTOR["k"]
+
+    found = parts()
+    return next(found) + found.throw(ValueError("no more")) * next(iter([x]))
+
+
+def failing(x):
+    try:
+        return called_inside(x) / 0
+    except ZeroDivisionError:
+        return x * FACTOR["k"]
+
+
+def called_inside(x):
+    raise ZeroDivisionError(f"{type(x).__name__}")
+
+
+class Second:
+    """Python itself calls the method, so a branch that does is not written down."""
+
+    def __index__(self):
+        return 1
+
+
+SECOND = Second()
+
+
+def enters_other_code(x):
+    return (x * [1.0, 2.0][SECOND] if x > 0.0 else x) * FACTOR["k"]
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("f", [reads_a_factor, thrown_into, failing, enters_other_code])
+def test_what_is_read_before_and_after_errors_is_noted(f, monkeypatch):
+    found = staged(f)
+    for factor in (2.0, 2.0, 3.0, 3.0, 2.0):
+        monkeypatch.setitem(FACTOR, "k", factor)
+        assert [found(x) for x in (1.5, 2.5, 1.5)] == [f(x) for x in (1.5, 2.5, 1.5)]
+    assert found.report().startswith(f"staged({f.__name__}) runs in steps")
+
+
+def without_steps(x):
+    raise KeyError("no step")
+
+
+@ONLY_BY_MONITORING
+def test_the_tool_is_free_after_each_recording():
+    for f in (program, without_steps):
+        with suppress(KeyError):
+            staged(f)(np.ones(3))
+        assert not any(sys.monitoring.get_tool(tool) for tool in monitoring.TOOLS)
+        assert not sys.monitoring.get_local_events(monitoring.TOOLS[0], f.__code__)
+
+
+@ONLY_BY_MONITORING
+def test_other_tools_are_told_of_all_calls_and_go_on():
+    tools, names = (2, *monitoring.TOOLS), Counter()
+    start = sys.monitoring.events.PY_START
+    for tool in tools:  # so that a trace function watches
+        sys.monitoring.use_tool_id(tool, "another one")
+    sys.monitoring.register_callback(2, start, lambda code, offset: names.update([code.co_qualname]))
+    sys.monitoring.set_events(2, start)
+    try:
+        for free in ((), (3,), (4,)):
+            for tool in free:
+                sys.monitoring.free_tool_id(tool)
+            found = staged(grad(program))
+            np.testing.assert_array_equal(found(np.ones(3)), grad(program)(np.ones(3)))
+            assert found.report().startswith("staged(grad(program)) runs in steps")
+            assert names["program"] == 3
+            assert names["Trace.add"] >= 20
+            names.clear()
+        assert sys.monitoring.get_events(2) == start
+    finally:
+        sys.monitoring.set_events(2, 0)
+        for tool in tools:
+            if sys.monitoring.get_tool(tool) is not None:
+                sys.monitoring.free_tool_id(tool)

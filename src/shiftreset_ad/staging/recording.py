@@ -24,6 +24,7 @@ from shiftreset_ad.staging.python.answers import seen_in
 from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.keys import StagedCall, is_input, is_structure, nodes_of, require_fields
+from shiftreset_ad.staging.seen.monitoring import watch_over
 from shiftreset_ad.staging.seen.parts import OURS
 from shiftreset_ad.staging.seen.quiet import unwatched_if_quiet
 from shiftreset_ad.staging.seen.reads import Reads
@@ -61,7 +62,7 @@ def recorded(
     """
     longest = LONGEST if machine.unfit() else LONGEST_NATIVE
     trace, reads = Trace(min(longest, patience), memory_limit), Reads(surroundings, original)
-    watch = Watch(reads, surroundings.users, trace)
+    watch = watch_over(reads, surroundings.users, trace)
     of_array: dict[int, Staged] = {}  # one staged value for each array, as `x is y` must stay so
 
     def staged(leaf: Any) -> Any:

@@ -7,35 +7,29 @@ rewritten form (`objects.py`).
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import CodeType, FrameType, ModuleType
 from typing import Any, NoReturn
 
+from shiftreset_ad.rules.stand_ins import recorder
 from shiftreset_ad.staging.front.users import is_of_the_user
-from shiftreset_ad.staging.steps.unwatched import watching
 
 NEVER = None, None
-_of_blocks: dict[Any, tuple[Any, Any]] = {}  # for the trace function of a block: what it knows, and the one beyond
 
 
-@contextmanager
-def only_rewritten(running: ModuleType, control: Any, refuse: Callable[[CodeType], NoReturn]) -> Iterator[None]:
+def only_rewritten(
+    running: ModuleType, control: Any, refuse: Callable[[CodeType], NoReturn]
+) -> AbstractContextManager[None]:
     """Refuse when other code of the user's is entered inside the block, and not that of `control`.
 
-    A debugger's trace function goes on. Where the watch pauses, this pauses, too. A block in such a block takes over
+    The watch over the run tells of it, so where the watch pauses, this pauses, too. A block in such a block takes over
     from it: what the inner one allows, the outer one would allow.
     """
-    outer: Any = sys.gettrace()
-    may_pause = outer is not None and outer is watching.by
+    known: dict[int, tuple[CodeType, Any]] = {}  # what may be entered, by its id, as to hash a piece of code takes time
     of_control = type(control).__module__
 
-    # What may be entered, by its id, as to hash a piece of code takes time; and the trace function beyond all blocks.
-    known: dict[int, tuple[CodeType, Any]]
-    known, beyond = _of_blocks.get(outer, ({}, outer))
-
-    def entered(frame: FrameType, event: str, arg: Any) -> Any:
+    def enters(frame: FrameType) -> None:
         code = frame.f_code
         _, with_globals = known.get(id(code), NEVER)
         if with_globals is not frame.f_globals:
@@ -44,19 +38,9 @@ def only_rewritten(running: ModuleType, control: Any, refuse: Callable[[CodeType
             if not is_rewritten and module != of_control and _is_of_the_user(module, code):
                 refuse(code)
             known[id(code)] = code, frame.f_globals
-        return None if beyond is None else beyond(frame, event, arg)
 
-    _of_blocks[entered] = known, beyond
-    if may_pause:
-        watching.by = entered
-    sys.settrace(entered)
-    try:
-        yield
-    finally:
-        if may_pause:
-            watching.by = outer
-        sys.settrace(outer)
-        del _of_blocks[entered]
+    asking: AbstractContextManager[None] = recorder.watch.asking(enters)
+    return asking
 
 
 def _is_of_the_user(module: Any, code: CodeType) -> bool:

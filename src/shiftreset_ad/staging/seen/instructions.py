@@ -6,9 +6,10 @@ all that can be reached from it. An instruction that is not known here does this
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType, ModuleType
@@ -73,6 +74,8 @@ USING = (
 HAS_INLINE_COMPREHENSIONS = sys.version_info >= (3, 12)
 ITERATOR = ".0"  # a variable of a comprehension that has no name in the source
 LOSES_VALUES = sys.version_info[:2] == (3, 12)
+# Up to 3.12, Python shows copies of variables. A trace function has them put back, and `sys.monitoring` has not.
+SHOWS_COPIES = sys.version_info[:2] == (3, 12)
 _hidden: dict[int, tuple[CodeType, frozenset[str]]] = {}
 
 
@@ -114,14 +117,18 @@ class Watched:
 
     def show_plain(self, name: str) -> None:
         """For the next instruction alone, a variable has the plain value of its staged one."""
-        x = self.frame.f_locals[name]
-        self.replaced[name] = x
-        self.frame.f_locals[name] = x.inside
+        self.replaced[name] = x = self.frame.f_locals[name]
+        self._show({name: x.inside})
 
     def show_again(self) -> None:
-        for name, x in self.replaced.items():
-            self.frame.f_locals[name] = x
+        """Have the staged values in the variables again."""
+        self._show(self.replaced)
         self.replaced.clear()
+
+    def _show(self, values: Mapping[str, Any]) -> None:
+        self.frame.f_locals.update(values)
+        if SHOWS_COPIES:
+            ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(self.frame), 0)
 
 
 class Instructions:

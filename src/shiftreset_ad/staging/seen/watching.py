@@ -1,39 +1,52 @@
 """A run is watched, instruction by instruction: what its code reads from outside, and what it does that no value sees.
 
-Python calls a trace function before each instruction of the user's code (`sys.settrace`), in whatever function it is,
-and whoever has called this function. Functions of installed packages are not watched: what they get counts as read.
+Python tells of each instruction of the user's code before it is carried out, in whatever function it is, and whoever
+has called this function: by `sys.monitoring` (`monitoring`), or by a trace function (`tracing`). Functions of installed
+packages are not watched: what they get counts as read.
 """
 
 from __future__ import annotations
 
 import logging
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from shiftreset_ad.boundary.places import Line
 from shiftreset_ad.control.bodies import enclosing
 from shiftreset_ad.control.continuations import Runner, shift
+from shiftreset_ad.control.frames import is_followed
 from shiftreset_ad.numbers.number import has_number
 from shiftreset_ad.staging.seen.instructions import Instructions, Watched
-from shiftreset_ad.staging.seen.parts import OURS, package_of
 from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.seen.surroundings import Users
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
-from shiftreset_ad.staging.steps.unwatched import watching
 from shiftreset_ad.staging.steps.values import is_staged
 
 LATER = 0x20 | 0x80 | 0x200  # flags of the code of generators and coroutines
 LEVELS = ("debug", "info", "warning", "error", "exception", "critical", "log")
 WORKERS = ("threading.start", "concurrent.futures.thread.submit", "concurrent.futures.process.", "multiprocessing.")
 SHIFT = shift.__code__
-LEFT_OUT: dict[int, CodeType] = {}  # code of this library that no watch looks at, by its id
 LOGGING = {getattr(owner, name).__code__ for owner in (logging, logging.Logger) for name in LEVELS}
 
 
-class Watch:
+class Kind(NamedTuple):
+    """Whether code is the user's, may be code that a block must not enter, and is a function of `logging`."""
+
+    code: CodeType
+    is_users: bool
+    is_asked_about: bool
+    is_logging: bool
+
+    @property
+    def matters(self) -> bool:
+        """Whether each call of the code matters."""
+        return self.is_asked_about or self.is_logging or self.code is SHIFT
+
+
+class Watch(ABC):
     """The watch over one run, which `trace` records."""
 
     def __init__(self, reads: Reads, users: Users, trace: Trace) -> None:
@@ -45,13 +58,31 @@ class Watch:
         self._refuse = refuse = trace.refuse
         self._instructions = Instructions(reads, refuse)
         self._frames: dict[int, Watched] = {}
-        self._codes: dict[int, tuple[CodeType, bool, bool]] = {}
-        self._awaited: set[int] = set()  # code whose answer an instruction has waited for, by its id
-        self._idle: set[int] = set()  # code of libraries that is not looked at: most of the calls
+        self._codes: dict[int, Kind] = {}
         self._counted = 0
-        self._outer: Any = None
         self._starter: FrameType | None = None
         self._around: list[Any] = []  # the programs of `reset` around the run
+        self._ask: Callable[[FrameType], None] | None = None
+
+    @abstractmethod
+    def on(self) -> AbstractContextManager[None]:
+        """Watch all code of the user's that runs inside the block."""
+
+    @abstractmethod
+    def _await(self, code: CodeType) -> None:
+        """Take note of the answer of this code, which an instruction of a watched frame waits for."""
+
+    @contextmanager
+    def asking(self, ask: Callable[[FrameType], None]) -> Iterator[None]:
+        """Call `ask` with each frame of the user's code, or of code that is followed as such, before the code begins.
+
+        It may raise an error. Inside the block, nobody else is called.
+        """
+        before, self._ask = self._ask, ask
+        try:
+            yield
+        finally:
+            self._ask = before
 
     @property
     def lines(self) -> list[tuple[Line | None, int]]:
@@ -59,62 +90,37 @@ class Watch:
         return [(line, count) for line, count in self._lines.values()]
 
     @contextmanager
-    def on(self) -> Iterator[None]:
-        """Watch all code of the user's that runs inside the block. Another trace function, of a debugger, goes on."""
-        self._outer, self._starter = sys.gettrace(), sys._getframe(2)
-        self._around = list(enclosing())
-        sys._getframe().f_trace_opcodes = True  # Python 3.12 asks for this before `settrace`
-        enters = self._enters
-        if self._outer is None:
-            watching.by = enters
-            if not self._users.has(OURS):
-                self._idle.update(LEFT_OUT)
-        sys.settrace(enters)
+    def _begun(self, starter: FrameType) -> Iterator[None]:
+        """The watch, from its begin to its end; `starter` is the frame that calls the function."""
+        self._starter, self._around = starter, list(enclosing())
         try:
             yield
         finally:
-            sys.settrace(self._outer)
-            watching.by = None
             self._count_steps()
-            for watched in self._frames.values():
-                watched.frame.f_trace = None  # the trace function has the frame, too
             self._frames.clear()
             self._starter = None
 
-    def _enters(self, frame: FrameType, event: str, arg: Any) -> Any:
+    def _kind_of(self, frame: FrameType) -> Kind:
+        """The kind of the code of a frame."""
         code = frame.f_code
-        if id(code) in self._idle:
-            return None
-        outer = None if self._outer is None else self._outer(frame, event, arg)
         known = self._codes.get(id(code))  # to hash a piece of code takes time
         if known is None:
-            is_users = self._users.has(frame.f_globals.get("__name__"), code.co_filename)
-            known = self._codes[id(code)] = code, is_users, code in LOGGING
+            module = frame.f_globals.get("__name__")
+            is_users = self._users.has(module, code.co_filename)
+            known = self._codes[id(code)] = Kind(code, is_users, is_users or is_followed(module), code in LOGGING)
             if is_users:
                 self._reads.codes.add(self._reads.original(code))
-            elif f"{frame.f_globals.get('__name__')}.{code.co_name}".startswith(WORKERS):
+            elif f"{module}.{code.co_name}".startswith(WORKERS):
                 self._refuse("it computes in several threads or processes")
-        _, is_users, is_logging = known
-        if not is_users:
-            if code is SHIFT:
-                self._require_own_reset(frame)
-            elif self._outer is None and not is_logging and id(code) not in self._awaited:
-                self._idle.add(id(code))
-                if package_of(frame.f_globals.get("__name__")) == OURS:
-                    LEFT_OUT[id(code)] = code
-            caller = self._frames.get(id(frame.f_back))
-            if caller is None:
-                return outer
-            if is_logging:
-                self._require_plain(frame)
-            return _Follow(self, outer, None) if caller.expects is code else outer
+        if known.is_asked_about and self._ask is not None:
+            self._ask(frame)
+        return known
+
+    def _watched(self, frame: FrameType) -> Watched:
         watched = self._frames.get(id(frame))
         if watched is None:
             watched = self._frames[id(frame)] = Watched(frame)
-        frame.f_trace = follow = _Follow(self, outer, watched)
-        frame.f_trace_opcodes = True
-        frame.f_trace_lines = outer is not None
-        return follow
+        return watched
 
     def _require_plain(self, frame: FrameType) -> None:
         """Refuse to log a value that is staged: the record of it would stay."""
@@ -132,15 +138,6 @@ class Watch:
                     raise UnstageableError("it captures a continuation up to a reset around it")
                 return
 
-    def follows(self, frame: FrameType, event: str, arg: Any, watched: Watched | None) -> None:
-        """Take note of an event in a frame, which is watched, or whose answer alone matters; not of an instruction."""
-        if watched is not None and event != "line":
-            self.comes_to(watched, frame.f_lasti)
-        if event == "exception" and watched is not None:
-            watched.stack.raised = True
-        elif event == "return":
-            self._leaves(frame, arg)
-
     def comes_to(self, watched: Watched, offset: int) -> None:
         """Take note of the place in a frame."""
         if len(self._steps) > self._counted:
@@ -153,8 +150,7 @@ class Watch:
         try:
             self._instructions.before(watched, offset)
             if watched.expects is not None:
-                self._awaited.add(id(watched.expects))
-                self._idle.discard(id(watched.expects))
+                self._await(watched.expects)
         except UnstageableError as error:
             self._refuse(f"{error}")
         except Exception as error:
@@ -182,23 +178,3 @@ class Watch:
             self._reads.use(answer)  # code that is not watched has called the function
         if not code.co_flags & LATER:
             self._frames.pop(id(frame), None)
-            frame.f_trace = None
-
-
-class _Follow:
-    """The trace function of a frame. Another one, of a debugger, goes on."""
-
-    __slots__ = ("_outer", "_watch", "_watched")
-
-    def __init__(self, watch: Watch, outer: Any, watched: Watched | None) -> None:
-        self._watch, self._outer, self._watched = watch, outer, watched
-
-    def __call__(self, frame: FrameType, event: str, arg: Any) -> Any:
-        watched = self._watched
-        if event == "opcode" and watched is not None:
-            self._watch.goes_on(watched, frame.f_lasti)
-            return self
-        self._watch.follows(frame, event, arg, watched)
-        if self._outer is not None and event != "opcode":
-            self._outer = self._outer(frame, event, arg)
-        return None if event == "return" else self

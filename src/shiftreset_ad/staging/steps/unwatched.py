@@ -1,8 +1,7 @@
 """What runs without the watch: code that calls many functions of ours, and none of the user's.
 
 While Python has a trace function, each call of a function takes several times as long. Python 3.12 and later prepare
-all code anew when a trace function comes or goes. So there the watch pauses for what is known to be long, and stays on
-for what is `unwatched` elsewhere.
+all code anew when a trace function comes or goes, and watch by `sys.monitoring`, which is not in the way.
 """
 
 from __future__ import annotations
