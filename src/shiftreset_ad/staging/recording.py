@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from shiftreset_ad.rules.stand_ins import recorder
 from shiftreset_ad.staging.control.certainty import UNCERTAIN, after_rule, before_rule, certain_of
 from shiftreset_ad.staging.layouts import laid_out_as
 from shiftreset_ad.staging.native import machine
+from shiftreset_ad.staging.plain_keys import with_plain_keys
 from shiftreset_ad.staging.python.answers import seen_in
 from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.seen.guards import Guards
@@ -82,6 +84,7 @@ def recorded(
             returned = f(*args, **kwargs)
         if trace.refusal is not None:
             return None, None, f"{trace.refusal}{_at(watch)}"
+        returned = with_plain_keys(returned)
         kept = {**_outer(expected, returned), **places}
         result, spec = _parts_of(returned, kept)
         wanted, wanted_spec = trees.flatten(expected)
@@ -95,6 +98,8 @@ def recorded(
         if trace.has_control:
             trace.handed_on = _handed_on(trace, result, reads)
         _require_new(trace, result, expected, call, kept)
+        if trace.has_control or trace.copies:
+            _require_no_copies(trace, result, wanted if spec == wanted_spec else [], call, reads)
         given = {i: kept[id(part)] for i, part in enumerate(result) if id(part) in kept}
         outputs = [output_of(trace, part) for i, part in enumerate(result) if i not in given]
         way = make(trace, outputs, spec, given, watch.lines)
@@ -197,6 +202,24 @@ def _require_new(trace: Trace, result: list[Any], expected: Any, call: StagedCal
     made = [leaf for leaf in with_data(trees.flatten(expected)[0]) if id(leaf) not in as_they_are]
     if not others.isdisjoint(map(id, owners_of(made))):
         raise UnstageableError("it returns a view of an array that it sees from outside. Return a copy")
+
+
+def _require_no_copies(trace: Trace, result: list[Any], expected: list[Any], call: StagedCall, reads: Reads) -> None:
+    """Raise UnstageableError if an answer may be an argument, or from outside, of which the record has a copy.
+
+    A record copies what it takes from a list at a staged index, and what a list holds whose length is staged.
+    """
+    sources, given = Sources(trace, trace.steps), set(map(id, owners_of(call.leaves)))
+
+    def is_from_outside(owner: Any) -> bool:
+        return id(owner) in given or reads.is_outside(owner)
+
+    for x, y in zip_longest(result, expected):
+        if type(x) is Staged:
+            lies_in = sources.of(x)
+            is_copied = any(is_from_outside(owner) and id(owner) not in lies_in for owner in owners_of(y))
+            if is_copied or any(map(is_from_outside, sources.copied(x))):
+                raise UnstageableError("it may return an array from outside that it has taken from a list")
 
 
 def _handed_on(trace: Trace, result: list[Any], reads: Reads) -> dict[int, Any]:

@@ -5,11 +5,13 @@ the values of Python if it hands over the right blocks with the right states.
 """
 
 import operator
+import sys
 from contextlib import contextmanager
 from types import CellType
 
 import numpy as np
 
+from shiftreset_ad.rules.stand_ins import recorder
 from shiftreset_ad.staging.front.running import entered
 from shiftreset_ad.staging.front.session import Session
 from shiftreset_ad.staging.seen.surroundings import Surroundings
@@ -312,12 +314,34 @@ def written(f, *args, which=None, given_up=None):
         before = sizes(known)
         inputs = [symbolic(x, stand_in) if which is None or i in which else x for i, x in enumerate(args)]
         try:
-            with session.opened():
+            with watched(), session.opened():
                 answer = entered(f, *inputs)
             return without_symbols(answer), session, stand_in
         except GivenUpError:
             given_up.append(stand_in)
             assert sizes(known) != before, "given up, and nobody is to blame"
+
+
+class AsksAboutCalls:
+    """A watch that looks at no instruction."""
+
+    @contextmanager
+    def asking(self, ask):
+        before = sys.gettrace()
+        sys.settrace(lambda frame, event, arg: ask(frame))
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+
+
+@contextmanager
+def watched():
+    recorder.watch = AsksAboutCalls()
+    try:
+        yield
+    finally:
+        recorder.watch = None
 
 
 def sizes(known):

@@ -8,7 +8,7 @@ import pytest
 from shiftreset_ad import grad, staged
 from shiftreset_ad.numbers.plain_arrays import is_read_only
 from shiftreset_ad.staging.native import llvm, moves, pages, scattering
-from shiftreset_ad.staging.steps.trace import frozen_copy
+from shiftreset_ad.staging.steps.copies import frozen_copy
 from tests.staging.native.natively import check, check_control, native, needs_native
 
 pytestmark = needs_native

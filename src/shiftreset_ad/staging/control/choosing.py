@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.modes.stacks import Stack
-from shiftreset_ad.numbers.number import Number
+from shiftreset_ad.numbers.number import Number, in_memory
 from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.indexing import replaced
 from shiftreset_ad.rules.table import dispatched, linear, structured
 from shiftreset_ad.staging.control.gathering import indexable
 from shiftreset_ad.staging.steps.functions import as_pythons_number
-from shiftreset_ad.staging.steps.trace import Trace
+from shiftreset_ad.staging.steps.trace import Trace, owners_of
 from shiftreset_ad.staging.steps.values import Staged, call
 
 UNLIKE = object()
@@ -60,6 +60,8 @@ def choice(items: Any, trace: Trace) -> Callable[[Any], Any] | None:
     """A function that gives the item at a staged index; None if the items are not alike."""
     if not isinstance(items, list | tuple):
         array = indexable(items, trace)
+        if array is not items:
+            note_copies(trace, array, [items])
         return lambda i: array[i]
     if not items:
         return None
@@ -71,9 +73,15 @@ def choice(items: Any, trace: Trace) -> Callable[[Any], Any] | None:
     for x in map(value_of, (stack, *items)):
         if type(x) is Staged and shape_of(x):
             trace.protect(x.inside, ITEM_OF_LIST)
+    note_copies(trace, stack, items)
     if type_of(items[0]) in PYTHONS_NUMBERS:
         return lambda i: python_number(stack[i])
     return lambda i: stack[i]
+
+
+def note_copies(trace: Trace, x: Any, items: Iterable[Any]) -> None:
+    """Steps have a copy of these arrays, one of which the program has."""
+    trace.copies.note(owners_of(in_memory(x)), [owner for item in items for owner in owners_of(in_memory(item))])
 
 
 def _choice_of_rows(rows: Sequence[Any], trace: Trace) -> Callable[[Any], Any] | None:

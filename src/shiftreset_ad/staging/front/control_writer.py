@@ -56,8 +56,11 @@ class ControlWriter(Protocol):
     def is_kept(self, x: Any) -> bool:
         """Whether this is a staged array to which the program must not write."""
 
-    def keep_as_it_is(self, x: Any) -> None:
-        """The program must not write to an array from here on, as a growing list holds it."""
+    def keep_as_it_is(self, x: Any, originals: list[Any] | None = None) -> None:
+        """The program must not write to an array from here on, as a growing list holds it.
+
+        An array that is read from a list is a copy of something in memory of the `originals`, which are its owners.
+        """
 
     def number(self, items: list[Any], index: Any) -> Any:
         """`items[index]` of a list, where an index may be staged if the list has nothing but numbers."""

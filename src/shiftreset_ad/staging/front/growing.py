@@ -195,7 +195,7 @@ class GrowingList:
         forms, place = leaves_of(self._form), self._at(place)
         leaves = [leaf.read(array, place, is_in_block()) for leaf, array in zip(forms, self.arrays, strict=True)]
         for leaf in leaves:
-            self._session.held_items.held(leaf)
+            self._session.held_items.read(leaf)
         return filled(self._form, iter(leaves))
 
     def _place(self, index: Any, message: str) -> Any:
@@ -208,7 +208,7 @@ class GrowingList:
     def _write(self, place: Any, item: Any) -> None:
         for i, leaf in enumerate(leaves_of(item)):
             array = self.arrays[i]
-            self._session.held_items.held(leaf)
+            self._session.held_items.appended(leaf)
             if type(leaf) is ndarray:
                 self._session.handed_on.note_read(self.site, [leaf])
             if is_in_block():

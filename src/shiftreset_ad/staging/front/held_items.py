@@ -25,6 +25,7 @@ class HeldItems:
         self._lists: list[Any] = []
         self._holding: list[Any] = []  # those that hold copies of arrays
         self._memory: dict[int, Any] = {}  # the owners of the memory of items, by their ids
+        self._originals: list[Any] = []  # the owners of the memory of what was appended
         self._are_handed_on = False
         self._has_writes = False  # whether a block writes to an array
 
@@ -39,6 +40,16 @@ class HeldItems:
         """The program must not write to an item from here on."""
         self._control.keep_as_it_is(leaf)
         self._memory.update((id(owner), owner) for owner in owners_of(in_memory(leaf)))
+
+    def appended(self, leaf: Any) -> None:
+        """A growing list gets an item."""
+        self.held(leaf)
+        self._originals += owners_of(in_memory(leaf))
+
+    def read(self, leaf: Any) -> None:
+        """The program has an item of a growing list, and the record a copy of it."""
+        self.held(leaf)
+        self._control.keep_as_it_is(leaf, self._originals)
 
     def written(self, x: Any) -> None:
         """A block writes to an array, which has other memory in the record from then on."""

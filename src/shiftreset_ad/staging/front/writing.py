@@ -28,7 +28,7 @@ from shiftreset_ad.staging.front.growing import GrowingList
 from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.steps.functions import place_of_key
 from shiftreset_ad.staging.steps.interface import item_of
-from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
+from shiftreset_ad.staging.steps.trace import Trace, UnstageableError, owners_of
 from shiftreset_ad.staging.steps.values import Staged, adopted, call, is_staged, kept
 
 MOST_KEYS = 64  # of a dict that is read at a staged key
@@ -131,10 +131,12 @@ class Writing:
         value = value_of(x)
         return type(value) is Staged and self._trace.is_protected(value.inside)
 
-    def keep_as_it_is(self, x: Any) -> None:
+    def keep_as_it_is(self, x: Any, originals: list[Any] | None = None) -> None:
         value = value_of(x)
         if type(value) is Staged and shape_of(value):
             self._trace.protect(value.inside, ITEM_OF_LIST)
+            if originals is not None:
+                self._trace.copies.note(owners_of(value.inside), originals)
 
     def number(self, items: list[Any], index: Any) -> Any:
         has_others = is_staged(index) and not are_numbers_of_one_type(items)

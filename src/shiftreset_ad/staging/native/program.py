@@ -53,7 +53,7 @@ from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.steps.blocks import all_steps
 from shiftreset_ad.staging.steps.functions import INFIX, name_in_program
-from shiftreset_ad.staging.steps.trace import Step, Trace
+from shiftreset_ad.staging.steps.trace import Step, Trace, owner_of, owners_of
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 
@@ -283,11 +283,13 @@ class _Part(CallingCode):
         slots, memory = self.shared.slots, self.memory
         root, offset = memory.address(place)
         whole = self.shared.trace.values[root]
+        if self._is_of_an_argument(value):
+            refuse("it returns a view of an argument")
         if root in memory.answers:
             owner = Owner(root, whole, slots.of[root])
             return Leaf(ndarray, None, example=value, offset=offset, owner=owner, is_view=place != root)
         if place in slots.of or not memory.has_block(root):
-            refuse("it returns a view of an argument")
+            refuse("it returns a view of what it sees from outside")
         start = memory.block(root)
         if needs_owner(root, value, together):
             if not is_like_a_new_array(whole):
@@ -295,6 +297,11 @@ class _Part(CallingCode):
             owner = Owner(root, whole, None, start)
             return Leaf(ndarray, None, example=value, offset=offset, owner=owner, is_view=True)
         return Leaf(ndarray, None, example=value, offset=start + offset)
+
+    def _is_of_an_argument(self, value: ndarray[Any, Any]) -> bool:
+        """Whether an array lies in memory of an argument in the run, though native code copies its elements."""
+        trace = self.shared.trace
+        return any(owner_of(value) is owner for x in trace.values[: trace.inputs] for owner in owners_of(x))
 
     def given(self, place: int) -> str:
         return self.new(f"load ptr, ptr {self.slot(self.shared.slots.of[place])}")

@@ -17,7 +17,7 @@ from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.seen.surroundings import Users
 from shiftreset_ad.staging.seen.tracing import Traced
 from shiftreset_ad.staging.seen.watching import SHIFT, Watch
-from shiftreset_ad.staging.steps.trace import Trace
+from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
 
 monitoring: Any = getattr(sys, "monitoring", None)
 TOOLS = 4, 3  # the numbers that Python leaves to others than debuggers, profilers and the like
@@ -31,6 +31,7 @@ class Monitored(Watch):
         self._tool = tool
         self._told: dict[int, tuple[CodeType, int]] = {}  # code with events of its own, by its id
         self._thread = get_ident()
+        self._is_refused = False
         self._end = monitoring.events.PY_RETURN | monitoring.events.PY_YIELD
 
     @contextmanager
@@ -96,8 +97,13 @@ class Monitored(Watch):
 
     def _comes_next(self, code: CodeType, offset: int) -> None:
         watched = self._frames.get(id(sys._getframe(1)))
-        if watched is not None:
+        if watched is None:
+            return
+        try:
             self.goes_on(watched, offset)
+        except UnstageableError:
+            self._is_refused = True  # the line at which the run ends is known
+            raise
 
     def _returns(self, code: CodeType, offset: int, answer: Any) -> None:
         self._ends(sys._getframe(1), offset, answer)
@@ -107,6 +113,8 @@ class Monitored(Watch):
 
     def _ends(self, frame: FrameType, offset: int, answer: Any) -> None:
         """Take note of the end of a call that is watched, or whose answer an instruction waits for."""
+        if self._is_refused:
+            return
         watched, caller = self._frames.get(id(frame)), self._frames.get(id(frame.f_back))
         if watched is not None:
             self.comes_to(watched, offset)
@@ -115,7 +123,7 @@ class Monitored(Watch):
 
     def _raises(self, code: CodeType, offset: int, error: BaseException) -> None:
         watched = self._frames.get(id(sys._getframe(1)))
-        if watched is not None:
+        if watched is not None and not self._is_refused:
             self.comes_to(watched, offset)
             watched.stack.raised = True
 

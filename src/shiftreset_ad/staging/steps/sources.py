@@ -17,6 +17,7 @@ class Sources:
 
     def __init__(self, trace: Trace, steps: list[Step], loops_have_rounds: bool = False) -> None:
         self._values = trace.values
+        self._copies = trace.copies
         self._loops_have_rounds = loops_have_rounds
         self._handed_on: dict[int, dict[int, Any]] = {}  # from the owner of an answer: the owners of what it may be
         self._arrays: dict[int, dict[int, Any]] = {}  # from an answer itself: what it may be
@@ -28,7 +29,20 @@ class Sources:
 
     def of(self, x: Any) -> dict[int, Any]:
         """The owners of the memory in which a value may lie, by their ids."""
-        return _reached({id(owner): owner for owner in owners_of(unstaged(x))}, self._handed_on)
+        return self._from(owners_of(unstaged(x)))
+
+    def copied(self, x: Any) -> list[Any]:
+        """The owners of the memory of which a value may have copies, where the program has what lies there."""
+        found: dict[int, Any] = {}
+        waiting = [*self.of(x).values()]
+        while waiting:
+            originals = self._from(self._copies.originals(waiting.pop()))
+            waiting += [owner for key, owner in originals.items() if key not in found]
+            found |= originals
+        return [*found.values()]
+
+    def _from(self, owners: list[Any]) -> dict[int, Any]:
+        return _reached({id(owner): owner for owner in owners}, self._handed_on)
 
     def arrays(self, x: Any) -> list[Any]:
         """The arrays that an array may be, with itself. Views of it do not count."""

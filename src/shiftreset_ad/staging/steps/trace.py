@@ -22,6 +22,7 @@ from shiftreset_ad.control import ControlError
 from shiftreset_ad.control.frames import is_of_an_operator
 from shiftreset_ad.numbers.plain_arrays import UNSIGNED, is_read_only, same
 from shiftreset_ad.staging.steps.attempts import Attempts
+from shiftreset_ad.staging.steps.copies import Copies, frozen_copy
 from shiftreset_ad.staging.steps.filters import Filters
 
 TOO_MANY = "it has more than"
@@ -142,6 +143,7 @@ class Trace:
         self._thread = threading.get_ident()
         self._filters = Filters()
         self._copies: dict[Any, tuple[Any, Any]] = {}  # of an array by its id, and of a view by where it lies
+        self.copies = Copies()  # of what lists hold
         self.handed_on: dict[int, Any] = {}  # arrays from outside that a branch answers, by the ids of their constants
         self._protected: dict[int, tuple[Any, str]] = {}
         # The owners of memory, by their ids: of which a block has made a newer version, and that has several names
@@ -361,17 +363,6 @@ def owners_of(x: Any) -> list[Any]:
     if isinstance(x, ndarray):
         return [owner_of(x)]
     return [owner for part in x for owner in owners_of(part)] if issubclass(type(x), tuple | list) else []
-
-
-def frozen_copy(array: ndarray[Any, Any]) -> ndarray[Any, Any]:
-    """A read-only copy of an array. It repeats its elements where the array does, and takes no memory for that."""
-    is_repeated = [stride == 0 and length > 1 for length, stride in zip(array.shape, array.strides, strict=True)]
-    if any(is_repeated):
-        once = array[tuple([slice(1) if repeated else slice(None) for repeated in is_repeated])]
-        return np.broadcast_to(frozen_copy(once), array.shape)
-    copy = array.copy("K")
-    copy.flags.writeable = False
-    return copy
 
 
 def owner_of(x: ndarray[Any, Any]) -> Any:
