@@ -37,6 +37,13 @@ def reshaped(x, n):
     return x.reshape(1)
 
 
+def rows_after_a_branch(x, n):
+    y = x * 1.0
+    if n > 1:
+        y = y + 1.0
+    return x[:n], y
+
+
 def chosen(x, y, n):
     return [x, y * 2.0][n]
 
@@ -120,6 +127,7 @@ def relations(answer: Any, arguments: Any) -> list[tuple[bool, bool]]:
         (first_rows, [(TABLE, 2), (TABLE, 1), (TABLE, 0)]),
         (row_of_the_greatest, [(TABLE, 1.0), (TABLE, -1.0)]),
         (squeezed, [(TABLE, 2), (TABLE, 1)]),
+        (rows_after_a_branch, [(TABLE, 2), (TABLE, 1), (TABLE, 3)]),
         (reshaped, [(np.array(2.5), 1)]),
         (chosen, [(X, Y, 1), (X, Y, 0)]),
         (chosen, [(X, Y, 0), (X, Y, 1)]),

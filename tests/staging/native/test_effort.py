@@ -121,3 +121,14 @@ def test_in_a_program_with_many_loops_only_short_ones_are_copied(many):
     code = check(f, (X,), (-X,))
     ends = [int(n) for n in re.findall(r"icmp ult i64 %\w+, (\d+)\n.*" + WITHOUT_COPIES, code.text)]
     assert (len(ends) == FEW_LOOPS and min(ends) > SHORT) if many else not ends
+
+
+@needs_native
+@pytest.mark.parametrize(("count", "is_large"), [(60, False), (70, True)])
+def test_a_function_with_many_answers_takes_no_long_to_compile(count, is_large):
+    """Their loop is not inlined, and nothing is done for the code that makes arrays of them."""
+    text = check(lambda x: [x * i for i in range(2, count + 2)], (X,), (2.0 * X,)).text
+    (loop,) = re.findall(r"^define internal void @(?:few_)?rounds_.*$", text, re.MULTILINE)
+    assert ("noinline" in loop) == is_large
+    (fill,) = re.findall(r"^define +i64 @fill\(.*$", text, re.MULTILINE)
+    assert (ONCE in fill) == is_large

@@ -19,6 +19,7 @@ from numpy import ndarray
 from shiftreset_ad.control.in_c import in_table
 from shiftreset_ad.staging.native import exchange, frames, lock, pages, stack
 from shiftreset_ad.staging.native.answers import VIEWED, copied, dropped, given, new_answers, no_answers
+from shiftreset_ad.staging.native.effort import ONCE
 from shiftreset_ad.staging.native.exchange import DTYPES
 from shiftreset_ad.staging.native.lines import loaded, unless
 from shiftreset_ad.staging.native.llvm import (
@@ -50,6 +51,7 @@ from shiftreset_ad.staging.native.program import Leaf, Program
 from shiftreset_ad.staging.native.slots import FLAGS, SELF
 
 NAME, FILL = "entry", "fill"
+MANY_ANSWERS = 64  # LLVM takes long for the code of so many, most of whose time NumPy takes
 MOST_ON_THE_STACK = 4096  # slots of a frame
 METH_FASTCALL = 0x80
 RAISED = INTERRUPTED  # the status for any error of Python's
@@ -183,7 +185,8 @@ def text_of(program: Program) -> str:
         f"@eights = private constant [8 x i64] [{', '.join(['i64 8'] * 8)}]",
     ]
     arguments = "ptr %self, ptr %args, i64 %count"
-    fill = function(f"i64 @{FILL}({arguments}, ptr %items){program.once}", _fill(program), "")
+    effort = ONCE if len(program.outputs) > MANY_ANSWERS else program.once
+    fill = function(f"i64 @{FILL}({arguments}, ptr %items){effort}", _fill(program), "")
     entry = function(f"ptr @{NAME}({arguments})", _entry(program), "")
     shared = [exchange.note_flags(program.flags)]
     if any(leaf.is_view for leaf in program.outputs):

@@ -299,9 +299,14 @@ class _Part(CallingCode):
         return Leaf(ndarray, None, example=value, offset=start + offset)
 
     def _is_of_an_argument(self, value: ndarray[Any, Any]) -> bool:
-        """Whether an array lies in memory of an argument in the run, though native code copies its elements."""
+        """Whether an array lies in memory of an argument, though native code copies its elements.
+
+        What control may answer is known better by `given`.
+        """
         trace = self.shared.trace
-        return any(owner_of(value) is owner for x in trace.values[: trace.inputs] for owner in owners_of(x))
+        return not trace.has_control and any(
+            owner_of(value) is owner for x in trace.values[: trace.inputs] for owner in owners_of(x)
+        )
 
     def given(self, place: int) -> str:
         return self.new(f"load ptr, ptr {self.slot(self.shared.slots.of[place])}")

@@ -22,6 +22,7 @@ from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 SHORT = 16  # rounds, up to which LLVM may write them out, with the steps before and after them
 FEW = {"@rounds_": 2, "@few_rounds_": 16}  # as many loops that are alike are not worth a function, long and short ones
+MANY = 64  # arrays of a loop: where it is inlined, LLVM notes for each access that it is none to the others
 HEAD = "define internal void "
 NAME = re.compile(r"[%@][\w.]+|^[\w.]+(?=:$)", re.MULTILINE)
 CALL = re.compile(r"call void (@(?:few_)?rounds_)(\w+)\(")
@@ -164,7 +165,8 @@ def with_places(
         kind, _, name = head.removeprefix(HEAD).partition("rounds_")
         key = f"{kind}rounds_", name
         if key in count:
-            place = "noinline" if count[key] > FEW[key[0]] or key in apart else "alwaysinline"
+            takes_many = body.partition(") {")[0].count(",") >= MANY
+            place = "noinline" if takes_many or count[key] > FEW[key[0]] or key in apart else "alwaysinline"
             text = f"{head}({body.replace(') {', f') {place} {{', 1)}"
         if key in apart or len(count) > effort.FEW_LOOPS:
             text = with_less_effort(text, count[key] if key in apart and not has_control else math.inf)
