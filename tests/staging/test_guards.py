@@ -59,6 +59,10 @@ def other_keywords(f, entries):
     f.__kwdefaults__ = {"z": 3.5}
 
 
+def written_keywords(f, entries):
+    f.__kwdefaults__["z"] = 3.5
+
+
 def other_code(f, entries):
     f.__code__ = outer().__code__.replace(co_name="g")
 
@@ -71,6 +75,7 @@ CHANGES = {
     new_entry: "missing",
     other_defaults: "f",
     other_keywords: "f",
+    written_keywords: "f",
     other_code: "f",
 }
 
@@ -98,6 +103,15 @@ def test_an_equal_float_is_no_change_and_another_zero_is_one(most, monkeypatch):
     assert changed() is None
     entries["a"] = -0.0
     assert changed() == "a"
+    entries["a"] = float("nan")
+    found.entry(entries, "a", "a")
+    changed = found.comparison()
+    entries["a"] = float("nan")
+    assert changed() is None
+    entries["a"] = -float("nan")
+    assert changed() == "a"
+    entries["a"] = 0.0
+    found.entry(entries, "a", "a")
     found.contents(entries["b"], "b")
     entries["a"] = 0.0
     changed = found.comparison()

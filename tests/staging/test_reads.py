@@ -835,3 +835,68 @@ def test_an_attribute_of_an_operator_that_the_function_changes():
             assert compiled(x) == 2.0 * x
         assert slope.count == calls
     assert not compiled.sources
+
+
+# What is read of a thing beside its contents
+
+
+@pytest.fixture
+def recordings(monkeypatch):
+    """The runs that are recorded."""
+    found, make = [], Reads.__init__
+
+    def made(self, *args):
+        found.append(self)
+        make(self, *args)
+
+    monkeypatch.setattr(Reads, "__init__", made)
+    return found
+
+
+def is_used_until(f, change, recordings, *args):
+    """The record is used as long as nothing changes, and the function is recorded again after the change."""
+    args = args or (2.0,)
+    compiled = staged(f)
+    for _ in range(3):
+        require_same(compiled(*args), f(*args))
+    recordings.clear()
+    for _ in range(7):
+        compiled(*args)
+    assert not recordings
+    follows(f, change, *args)
+    require_same(compiled(*args), f(*args))
+    assert recordings
+
+
+@pytest.mark.parametrize(("name", "other"), [("k", 9.0), ("many", (9.0,))])
+def test_defaults_of_keywords_that_are_written_to(name, other, recordings):
+    def helper(x, *, k=1.0, many=(1.0,)):
+        return x * k * many[0]
+
+    is_used_until(helper, lambda: helper.__kwdefaults__.update({name: other}), recordings)
+    helper.__kwdefaults__.update(k=1.0, many=(1.0,))
+    is_used_until(lambda x: helper(x), lambda: helper.__kwdefaults__.update({name: other}), recordings)
+
+
+@pytest.mark.filterwarnings("ignore:Setting the strides:DeprecationWarning")
+def test_the_memory_of_an_array(recordings):
+    array = np.ones((2, 2))
+    is_used_until(
+        lambda x: x * (2.0 if array.flags.writeable else 3.0), lambda: array.setflags(write=False), recordings
+    )
+    array = np.ones((2, 2))
+    is_used_until(lambda x: x * array.strides[0], lambda: setattr(array, "strides", (8, 16)), recordings)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [lambda records: records["a"][1], lambda records: records[1]["a"], lambda records: records.dtype.names[0] == "a"],
+)
+def test_the_fields_of_an_array(read, recordings):
+    records = np.array([(1.0, 2.0), (3.0, 4.0)], [("a", float), ("b", float)])
+    is_used_until(lambda x: x * read(records), lambda: setattr(records.dtype, "names", ("b", "a")), recordings)
+
+
+def test_an_element_with_fields(recordings):
+    records = np.array([(1.0, 2.0), (3.0, 4.0)], [("a", float), ("b", float)])
+    is_used_until(lambda x: x * records[1]["a"], lambda: records["a"].__setitem__(1, 9.0), recordings)

@@ -87,6 +87,13 @@ def test_the_sign_of_a_zero():
     follows(lambda x: math.copysign(x, SCALE), lambda: set_scale(-0.0))
 
 
+def test_the_sign_of_what_is_not_a_number():
+    set_scale(math.nan)
+    follows(lambda x: math.copysign(x, SCALE), lambda: set_scale(-math.nan))
+    set_scale(complex(math.nan, 1.0))
+    follows(lambda x: math.copysign(x, SCALE.real), lambda: set_scale(complex(-math.nan, 1.0)))
+
+
 def test_the_type_of_a_number():
     set_scale(2)
     f = staged(lambda x: x**SCALE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import weakref
 from collections.abc import Callable, Hashable
 from functools import partial
@@ -27,6 +28,8 @@ from shiftreset_ad.staging.seen.parts import (
     are_same_states,
     attributes_of,
     contents_of_slots,
+    fields_of,
+    flags_of,
     item_of,
     layout_of,
     makings_of,
@@ -35,6 +38,7 @@ from shiftreset_ad.staging.seen.parts import (
 from shiftreset_ad.staging.steps.trace import identical
 
 Looks = list[tuple[Callable[[list[Any]], str | None], list[Any]]]  # comparisons, each with the places it looks at
+TWO = struct.Struct("dd")  # floats
 MANY = 100  # places, which are looked at one after another
 
 
@@ -69,8 +73,10 @@ class Guards:
         self._items[id(holder), type(key), key] = holder, key, item_of(holder, key), name
 
     def function(self, function: FunctionType) -> None:
-        """The code and the defaults of a function."""
+        """The code and the defaults of a function. Those of keywords are in a dictionary, which may be written to."""
         self._functions[id(function)] = function, makings_of(function), function.__name__
+        if function.__kwdefaults__:
+            self.contents(function.__kwdefaults__, function.__name__)
 
     def kind(self, x: Any, name: str) -> None:
         """The class of an object, and its dictionary. The object itself is not kept alive."""
@@ -95,6 +101,16 @@ class Guards:
     def layout(self, array: ndarray[Any, Any], name: str) -> None:
         """The shape and the type of an array."""
         self.parts((id(array), "layout"), partial(layout_of, array), name)
+        self._fields(array, name)
+
+    def flags(self, array: ndarray[Any, Any], name: str) -> None:
+        """How an array lies in memory, and whether it may be written to."""
+        self.parts((id(array), "flags"), partial(flags_of, array), name)
+
+    def _fields(self, array: ndarray[Any, Any], name: str) -> None:
+        """The names of the fields of an array: they may be changed in its dtype itself."""
+        if array.dtype.names is not None:
+            self.parts((id(array), "fields"), partial(fields_of, array), name)
 
     def slot(self, x: Any, slot: MemberDescriptorType, name: str) -> None:
         """The content of a slot of an object."""
@@ -108,6 +124,7 @@ class Guards:
         """All elements of an array."""
         if id(array) not in self._arrays:
             self._arrays[id(array)] = array, np.array(array), name
+            self._fields(array, name)
 
     def state(self, of: Any, state: Callable[[], Any], name: str) -> None:
         """The state of a generator of random numbers."""
@@ -317,7 +334,7 @@ def is_same(now: Any, before: Any) -> bool:
     if kind is tuple:
         return are_same(list(now), list(before))
     if kind is float or kind is complex:
-        return repr(now) == repr(before)  # 0.0 and -0.0 differ
+        return TWO.pack(now.real, now.imag) == TWO.pack(before.real, before.imag)  # signs of 0.0 and of NaN differ
     if isinstance(now, np.generic):
         return identical(now, before)
     return kind in PLAIN and bool(now == before)

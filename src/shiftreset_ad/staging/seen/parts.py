@@ -188,6 +188,14 @@ def layout_of(array: np.ndarray[Any, Any]) -> list[Any]:
     return [array.shape, array.dtype]
 
 
+def flags_of(array: np.ndarray[Any, Any]) -> list[Any]:
+    return [array.flags.num, array.strides]
+
+
+def fields_of(array: np.ndarray[Any, Any]) -> list[Any]:
+    return [repr(array.dtype)]
+
+
 def classes_registered() -> list[Any]:
     """A number that changes whenever a class is registered with an abstract one."""
     return [abc.get_cache_token()]
@@ -256,9 +264,9 @@ def is_key(key: Any) -> bool:
 
 
 def is_place(key: Any, array: Any) -> bool:
-    """Whether an index selects one element of an array."""
+    """Whether an index selects one element of an array, and not a view of it, as that of a record is."""
     parts = key if type(key) is tuple else (key,)
-    return len(parts) == array.ndim and all(type(part) is int for part in parts) and not array.dtype.hasobject
+    return len(parts) == array.ndim and all(type(part) is int for part in parts) and array.dtype.kind not in "OV"
 
 
 def is_read_as_a_tuple(kind: type) -> bool:

@@ -43,6 +43,7 @@ WITH_KEYS = (dict, OrderedDict, defaultdict, MappingProxyType)
 MANY = 64  # elements
 FOR_GOOD = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, np.ufunc, np.generic, DISPATCHED)
 OF_THE_LAYOUT = {"shape", "dtype", "ndim", "size", "itemsize", "nbytes"}
+OF_THE_MEMORY = {"flags", "strides"}
 
 
 class Reads(Wholes):
@@ -89,6 +90,10 @@ class Reads(Wholes):
         if kind is ndarray and name in OF_THE_LAYOUT:
             if self.is_outside(x):
                 self.guards.layout(x, self.name_of(x))
+            return Unknown(), None
+        if kind is ndarray and name in OF_THE_MEMORY:
+            if self.is_outside(x):
+                self.guards.flags(x, self.name_of(x))
             return Unknown(), None
         if kind in CONTAINERS and not is_made_by_python(kind):
             return getattr(x, name, Unknown()), None
