@@ -3,6 +3,7 @@
 # ruff: noqa: C417, RUF015
 from __future__ import annotations
 
+import builtins
 import copy
 import functools
 import importlib
@@ -868,6 +869,57 @@ def is_used_until(f, change, recordings, *args):
     assert recordings
 
 
+class OfBoth:
+    def __bool__(self):
+        return False
+
+    def __getitem__(self, key):
+        return 3.0
+
+    def __call__(self, x):
+        return 3.0 * x
+
+
+class OfAll(OfBoth):
+    def __bool__(self):
+        return True
+
+    def __getitem__(self, key):
+        return 4.0
+
+    def __call__(self, x):
+        return 4.0 * x
+
+
+def by_isinstance(x, y):
+    return y * (2.0 if isinstance(x, OfAll) else 3.0)
+
+
+def by_its_type(x, y):
+    return y * (2.0 if type(x) is OfAll else 3.0)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        by_isinstance,
+        by_its_type,
+        lambda x, y: y * (2.0 if x else 3.0),
+        lambda x, y: y * len(type(x).__name__),
+        lambda x, y: y * x[0],
+        lambda x, y: x(y),
+    ],
+)
+def test_the_class_of_an_object_that_is_asked_for(f, recordings):
+    x = OfBoth()
+    is_used_until(lambda y: f(x, y), lambda: setattr(x, "__class__", OfAll), recordings)
+
+
+def test_an_attribute_of_the_class_of_an_object(recordings):
+    x = One()
+    is_used_until(lambda y: y * type(x).k, lambda: setattr(x, "__class__", Five), recordings)
+
+
 @pytest.mark.parametrize(("name", "other"), [("k", 9.0), ("many", (9.0,))])
 def test_defaults_of_keywords_that_are_written_to(name, other, recordings):
     def helper(x, *, k=1.0, many=(1.0,)):
@@ -900,3 +952,32 @@ def test_the_fields_of_an_array(read, recordings):
 def test_an_element_with_fields(recordings):
     records = np.array([(1.0, 2.0), (3.0, 4.0)], [("a", float), ("b", float)])
     is_used_until(lambda x: x * records[1]["a"], lambda: records["a"].__setitem__(1, 9.0), recordings)
+
+
+def test_the_variables_of_a_frame(recordings):
+    array = np.ones(2)
+
+    def by_name(x):
+        y = array
+        return x * np.sum(locals()["y"])
+
+    def by_vars(x):
+        y = array  # noqa: F841
+        return x * np.sum(vars()["y"])
+
+    is_used_until(by_name, lambda: array.__setitem__(0, 7.0), recordings)
+    is_used_until(by_vars, lambda: array.__setitem__(0, 8.0), recordings)
+
+
+def test_builtins(recordings, monkeypatch):
+    def missing(x):
+        try:
+            return x * NOT_YET_THERE  # type: ignore[name-defined]
+        except NameError:
+            return x * 3.0
+
+    is_used_until(
+        lambda x: x * pow(3.0, 2.0), lambda: monkeypatch.setattr(builtins, "pow", lambda *args: 4.0), recordings
+    )
+    is_used_until(missing, lambda: monkeypatch.setattr(builtins, "NOT_YET_THERE", 6.0, raising=False), recordings)
+    is_used_until(missing, lambda: monkeypatch.setattr(builtins, "NOT_YET_THERE", 7.0), recordings)

@@ -59,7 +59,7 @@ class Calls:
         if kind is BuiltinFunctionType:
             return self._of_builtin(callee, args, frame)
         if is_made_by_python(kind) and self._reads.is_users(kind) and callable(callee):
-            self._reads.whole_class(kind)
+            self._reads.class_of(callee)
             if type(call := kind.__call__) is FunctionType:
                 return Unknown(args, True), call.__code__
         self._reads.use(callee)
@@ -156,13 +156,13 @@ class Calls:
         for x in operands:
             self._reads.use(x)
             if is_made_by_python(type(x)):
-                self._reads.whole_class(type(x))
+                self._reads.class_of(x)
 
     def _looks_up(self, callee: Any) -> None:
         """A function is looked up that is going to be called, and that stands for other functions."""
         kind = type(callee)
         if is_made_by_python(kind) and self._reads.is_users(kind):
-            self._reads.whole_class(kind)
+            self._reads.class_of(callee)
         elif not issubclass(kind, FunctionType | BuiltinFunctionType | MethodType | type):
             self._reads.use(callee)
 
@@ -186,7 +186,10 @@ class Calls:
             self._refuse("it asks for the type of an expression by type(...). Give it a name, x, and write type(x)")
         if type(x).__module__ == GROWING:
             self._refuse("it asks for the type of a list whose length depends on the arguments. Use isinstance(...)")
-        return Unknown() if type(x) is Unknown else type(x)
+        if type(x) is Unknown:
+            return Unknown()
+        self._reads.kind(x)
+        return type(x)
 
     def _super(self, args: list[Any], frame: FrameType) -> Any:
         names = frame.f_code.co_varnames
@@ -213,6 +216,8 @@ class Calls:
             return Unknown((), True), None  # the code that they run is watched
         if function is globals:
             return self._reads.met(frame.f_globals, "globals()"), None
+        if function in (locals, vars) and not args:
+            return self._hands_over([*frame.f_locals.values()]), None
         if function is vars and len(args) == 1:
             return self._reads.attribute(args[0], "__dict__")
         if function in OF_STRUCTURE:

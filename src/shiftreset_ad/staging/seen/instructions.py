@@ -158,7 +158,7 @@ class Instructions:
         for x in operands:
             self._reads.use(x)
             if is_made_by_python(type(x)):
-                self._reads.whole_class(type(x))
+                self._reads.class_of(x)
 
     def _using(self, watched: Watched, instruction: Instruction) -> None:
         self._use(watched.stack.operands())
@@ -265,12 +265,12 @@ class Instructions:
     def _store_attribute(self, watched: Watched, instruction: Instruction) -> None:
         x = watched.stack.top(1)[0]
         if is_made_by_python(type(x)) and not issubclass(type(x), OF_STAGED):
-            self._reads.whole_class(type(x))
+            self._reads.class_of(x)
 
     def _store_item(self, watched: Watched, instruction: Instruction) -> None:
         x = watched.stack.top(2)[0]
         if is_made_by_python(type(x)):
-            self._reads.whole_class(type(x))
+            self._reads.class_of(x)
 
     # Containers
 
@@ -292,7 +292,7 @@ class Instructions:
             if self._reads.is_outside(x):
                 self._reads.guards.parts((id(x), "length"), partial(count_of, x), self._reads.name_of(x))
         elif self._reads.is_users(kind) and not issubclass(kind, CONTAINERS):
-            self._reads.whole_class(kind)
+            self._reads.class_of(x)
         else:
             self._use([x])
 

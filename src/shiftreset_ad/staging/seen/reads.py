@@ -58,7 +58,8 @@ class Reads(Wholes):
         self.guards.entry(space, name, name)
         if name in space:
             return self.met(space[name], name)
-        return builtins.get(name, Unknown())
+        self.guards.entry(builtins, name, name)
+        return self.met(builtins[name], name) if name in builtins else Unknown()
 
     def name_in(self, space: Any, name: str) -> Any:
         """A variable in the namespace of a class or of code that is given to `exec`."""
@@ -132,8 +133,7 @@ class Reads(Wholes):
 
     def _of_instance(self, x: Any, name: str) -> tuple[Any, CodeType | None]:
         kind, attributes, outside = type(x), attributes_of(x), self.is_outside(x)
-        if outside and is_made_by_python(kind):
-            self.guards.kind(x, f"an attribute of a {kind.__name__}")
+        self.kind(x)
         if type(of_kind := kind.__getattribute__) is FunctionType:
             self.whole_class(kind)
             return Unknown(), of_kind.__code__
@@ -207,7 +207,7 @@ class Reads(Wholes):
             self._guard_item(holder, key)
             return (self._part(holder, holder[key]) if key in holder else Unknown()), None
         if (kind is list or is_read_as_a_tuple(kind)) and type(key) is int:
-            self.whole_class(kind)
+            self.class_of(holder)
             if kind is list:
                 self._guard_item(holder, key)
             return item_or(lambda: self._part(holder, holder[key])), None
@@ -217,7 +217,7 @@ class Reads(Wholes):
         self.use(key)
         getter: Any = getattr(kind, "__getitem__", None)
         if type(getter) is FunctionType and self.is_users(getter):
-            self.whole_class(kind)
+            self.class_of(holder)
             return Unknown([holder, key], True), getter.__code__
         self.use(holder)
         return Unknown((), True), None

@@ -113,17 +113,27 @@ class Wholes:
             for part in x.of:
                 self.structure(part)
         elif kind in CONTAINERS or is_read_as_a_tuple(kind):
-            self.whole_class(kind)
+            self.class_of(x)
             if self.is_outside(x):
                 self.guards.contents(x, self.name_of(x))
                 for part in parts_of(x):
                     self.met(part, self.name_of(x))
         elif self._is_of_users(kind.__module__) and kind not in PLAIN:
-            self.whole_class(kind)
+            self.class_of(x)
             if not is_made_by_python(kind) or issubclass(kind, CONTAINERS):
                 self.use(x)
         else:
             self.use(x)
+
+    def kind(self, x: Any) -> None:
+        """The class of an object is asked for, and not what is in the class."""
+        if is_made_by_python(type(x)) and self.is_outside(x):
+            self.guards.kind(x, f"an attribute of a {type(x).__name__}")
+
+    def class_of(self, x: Any) -> None:
+        """The class of an object is read in a way that no name tells, such as by an operator."""
+        self.kind(x)
+        self.whole_class(type(x))
 
     def whole_class(self, kind: type) -> None:
         """A class is read in a way that no name tells: by an operator, or as a function."""
