@@ -920,6 +920,66 @@ def test_an_attribute_of_the_class_of_an_object(recordings):
     is_used_until(lambda y: y * type(x).k, lambda: setattr(x, "__class__", Five), recordings)
 
 
+class Named:
+    """Its attributes are read."""
+
+    def method(self):
+        """It is not called."""
+
+
+OF_FUNCTIONS = {
+    "__name__": (lambda f: len(f.__name__), "another name"),
+    "__qualname__": (lambda f: len(f.__qualname__), "another name"),
+    "__module__": (lambda f: len(f.__module__), "another"),
+    "__doc__": (lambda f: len(f.__doc__ or ""), "Another text."),
+    "__defaults__": (lambda f: len(f.__defaults__ or ()), (1.0, 2.0, 3.0)),
+    "__kwdefaults__": (lambda f: len(f.__kwdefaults__ or ()), {"k": 1.0, "j": 2.0, "i": 3.0}),
+    "__annotations__": (lambda f: len(f.__annotations__), {"x": float}),
+    "__dict__": (lambda f: 1.0 + len(f.__dict__), {"a": 1.0, "b": 2.0}),
+    "__code__": (lambda f: f.__code__.co_argcount, (lambda x, y, z, u: x).__code__),
+}
+
+
+@pytest.mark.parametrize("name", OF_FUNCTIONS)
+def test_the_attributes_that_python_keeps_of_a_function(name, recordings):
+    def function(x=1.0, y=2.0, *, k=1.0):
+        """It returns what it gets."""
+        return x
+
+    read, other = OF_FUNCTIONS[name]
+    is_used_until(lambda x: x * read(function), lambda: setattr(function, name, other), recordings)
+
+
+def test_what_the_attributes_of_a_function_hold(recordings):
+    k = 1.0
+
+    def function(x):
+        """It multiplies."""
+        return x * k
+
+    def change():
+        nonlocal k
+        k = 5.0
+
+    is_used_until(lambda x: x * function.__closure__[0].cell_contents, change, recordings)
+    function.__annotations__, function.a = {"x": 1.0}, 1.0
+    notes = function.__annotations__
+    is_used_until(lambda x: x * function.__annotations__["x"], lambda: notes.update(x=2.0), recordings)
+    is_used_until(lambda x: x * len(function.__dict__), lambda: setattr(function, "b", 1.0), recordings)
+    method = Named().method
+    is_used_until(
+        lambda x: x * len(method.__name__), lambda: setattr(Named.method, "__name__", "another name"), recordings
+    )
+
+
+@pytest.mark.parametrize("name", ["__name__", "__qualname__"])
+def test_the_attributes_that_python_keeps_of_a_class(name, recordings):
+    class Local:
+        pass
+
+    is_used_until(lambda x: x * len(getattr(Local, name)), lambda: setattr(Local, name, "Another"), recordings)
+
+
 @pytest.mark.parametrize(("name", "other"), [("k", 9.0), ("many", (9.0,))])
 def test_defaults_of_keywords_that_are_written_to(name, other, recordings):
     def helper(x, *, k=1.0, many=(1.0,)):
@@ -928,6 +988,20 @@ def test_defaults_of_keywords_that_are_written_to(name, other, recordings):
     is_used_until(helper, lambda: helper.__kwdefaults__.update({name: other}), recordings)
     helper.__kwdefaults__.update(k=1.0, many=(1.0,))
     is_used_until(lambda x: helper(x), lambda: helper.__kwdefaults__.update({name: other}), recordings)
+
+
+def test_an_entry_that_a_descriptor_begins_to_hide(recordings):
+    class Descriptor:
+        def __get__(self, x, kind):
+            return 4.0
+
+    class Holder:
+        d = Descriptor()
+
+    x = Holder()
+    vars(x)["d"] = 1.0
+    is_used_until(lambda y: y * x.d, lambda: setattr(Descriptor, "__set__", lambda self, x, value: None), recordings)
+    is_used_until(lambda y: y * x.d, lambda: delattr(Descriptor, "__set__"), recordings)
 
 
 @pytest.mark.filterwarnings("ignore:Setting the strides:DeprecationWarning")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.seen.parts import contents_of_slots, count_of, layout_of, parts_of
+from shiftreset_ad.staging.seen.parts import contents_of_slots, count_of, in_class_of, layout_of, parts_of
 
 Places = Iterable[Iterable[Any]]
 OF_PARTS = "wholes", "slots", "counts", "layouts"  # the kinds of places to which `Guards.parts` belongs
@@ -75,7 +75,7 @@ def in_c(parts: Callable[[], list[Any]], before: list[Any]) -> tuple[str, list[I
     of = parts.args[0]
     if parts.func is parts_of and type(of) in (list, MappingProxyType) and type(whole := dict_of(of)) in (list, dict):
         return "wholes", [(whole, tuple(before))]
-    if parts.func is contents_of_slots and all(_slot_of(of, slot.__name__) is slot for slot in parts.args[1]):
+    if parts.func is contents_of_slots and all(in_class_of(of, slot.__name__) is slot for slot in parts.args[1]):
         return "slots", [(of, slot.__name__, content) for slot, content in zip(parts.args[1], before, strict=True)]
     if parts.func is count_of and type(of) in (list, dict):
         return "counts", [(of, *before)]
@@ -83,11 +83,6 @@ def in_c(parts: Callable[[], list[Any]], before: list[Any]) -> tuple[str, list[I
         shape, dtype = before
         return "layouts", [(of, np.array(shape, np.intp).tobytes(), dtype)]
     return None
-
-
-def _slot_of(x: Any, name: str) -> Any:
-    """What an object finds under this name in its class."""
-    return next((vars(base)[name] for base in type(x).__mro__ if name in vars(base)), None)
 
 
 def flat(places: Places) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Hashable
 from functools import partial
 from operator import is_
-from types import CellType, FunctionType, MemberDescriptorType
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from shiftreset_ad.staging.seen.at_once import (
 from shiftreset_ad.staging.seen.parts import (
     NOT_THERE,
     PLAIN,
+    Slot,
     are_same_states,
     attributes_of,
     contents_of_slots,
@@ -112,8 +113,8 @@ class Guards:
         if array.dtype.names is not None:
             self.parts((id(array), "fields"), partial(fields_of, array), name)
 
-    def slot(self, x: Any, slot: MemberDescriptorType, name: str) -> None:
-        """The content of a slot of an object."""
+    def slot(self, x: Any, slot: Slot, name: str) -> None:
+        """The content of a slot of an object, or an attribute that Python itself keeps."""
         self.parts((id(x), slot.__name__), partial(contents_of_slots, x, [slot]), name)
 
     def bases(self, kind: type) -> None:

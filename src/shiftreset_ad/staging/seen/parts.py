@@ -11,7 +11,7 @@ import threading
 import weakref
 from array import array as compact_array
 from collections import deque, namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from enum import Enum
 from functools import cache, lru_cache, partial
@@ -37,6 +37,7 @@ from shiftreset_ad.boundary.closed_over import content_of
 from shiftreset_ad.control.frames import is_of_a_library
 from shiftreset_ad.staging.steps.trace import UnstageableError
 
+Slot = GetSetDescriptorType | MemberDescriptorType
 NOT_THERE = object()
 CACHE = type(cache(lambda: None))
 OF_AN_ABSTRACT_CLASS: Any = type(vars(abc.ABC)["_abc_impl"])  # which knows the classes that are registered with it
@@ -158,6 +159,11 @@ def attributes_of(x: Any) -> Any:
         return None
 
 
+def in_class_of(x: Any, name: str) -> Any:
+    """What an object finds under this name in its class."""
+    return next((vars(base)[name] for base in type(x).__mro__ if name in vars(base)), None)
+
+
 def slots_of(kind: type) -> Iterator[MemberDescriptorType]:
     """The slots of the instances of a class, without the private slots of our classes, which write to these."""
     for base in kind.__mro__:
@@ -169,14 +175,14 @@ def slots_of(kind: type) -> Iterator[MemberDescriptorType]:
                     yield member
 
 
-def content_of_slot(slot: MemberDescriptorType, x: Any) -> Any:
+def content_of_slot(slot: Slot, x: Any) -> Any:
     try:
         return slot.__get__(x)
     except AttributeError:
         return NOT_THERE
 
 
-def contents_of_slots(x: Any, slots: list[MemberDescriptorType]) -> list[Any]:
+def contents_of_slots(x: Any, slots: Sequence[Slot]) -> list[Any]:
     return [content_of_slot(slot, x) for slot in slots]
 
 

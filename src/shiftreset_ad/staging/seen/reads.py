@@ -10,6 +10,7 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable
 from types import (
     BuiltinFunctionType,
+    CellType,
     CodeType,
     FunctionType,
     MappingProxyType,
@@ -22,12 +23,16 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from shiftreset_ad.boundary.closed_over import content_of
 from shiftreset_ad.staging.seen.parts import (
     CONTAINERS,
     DISPATCHED,
     FIELD,
     NOT_THERE,
+    Slot,
     attributes_of,
+    content_of_slot,
+    in_class_of,
     is_key,
     is_made_by_python,
     is_of_the_front,
@@ -52,6 +57,7 @@ class Reads(Wholes):
     def __init__(self, surroundings: Surroundings, original: Callable[[Any], Any]) -> None:
         super().__init__(surroundings, original)
         self._reads: Counter[int] = Counter()  # of elements, for each container
+        self._getters: dict[int, tuple[type, Any]] = {}
 
     def variable(self, space: dict[str, Any], builtins: dict[str, Any], name: str) -> Any:
         """A global variable, or a builtin."""
@@ -80,12 +86,12 @@ class Reads(Wholes):
             return getattr(x, name), None
         if issubclass(kind, ModuleType):
             return self._of_module(x, name)
-        if kind is FunctionType and name == "__globals__":
-            return self.met(x.__globals__, x.__module__), None
         if kind is FunctionType:
-            if self.is_outside(x):
-                self.guards.entry(vars(x), name, name)
-            return self.met(vars(x)[name], name) if name in vars(x) else Unknown(), None
+            return self._of_function(self.original(x), name), None
+        if kind is MethodType and in_class_of(x, name) is None:
+            return self.attribute(x.__func__, name)
+        if kind is CellType and name == "cell_contents":
+            return self._of_cell(x, name), None
         if issubclass(kind, type):
             return self._of_class(x, name)
         if kind is ndarray and name in OF_THE_LAYOUT:
@@ -105,6 +111,29 @@ class Reads(Wholes):
             return getattr(x, name, Unknown()) if issubclass(kind, np.random.Generator) else Unknown(), None
         return self._of_instance(x, name)
 
+    def _of_function(self, x: FunctionType, name: str) -> Any:
+        outside = self.is_outside(x)
+        if isinstance(slot := in_class_of(x, name), Slot):
+            return self._in_slot(x, slot, outside)
+        if outside:
+            self.guards.entry(vars(x), name, name)
+        return self.met(vars(x)[name], name) if name in vars(x) else Unknown()
+
+    def _of_cell(self, x: CellType, name: str) -> Any:
+        content = content_of(x)
+        if self.is_outside(x):
+            self.guards.cell(x, name)
+            self.met(content, name)
+        return content
+
+    def _in_slot(self, x: Any, slot: Slot, outside: bool) -> Any:
+        """What is in a slot of an object, or in an attribute that Python itself keeps, as the name of a function."""
+        content = content_of_slot(slot, x)
+        if outside:
+            self.guards.slot(x, slot, f"an attribute of a {type(x).__name__}")
+            self.met(content, slot.__name__)
+        return Unknown() if content is NOT_THERE else content
+
     def _of_module(self, x: ModuleType, name: str) -> tuple[Any, CodeType | None]:
         entries = vars(x)
         if name == "__dict__":
@@ -122,9 +151,10 @@ class Reads(Wholes):
         if name == "__dict__":
             self.whole_class(x)
             return Unknown(), None
+        self.whole_class(type(x))
+        if isinstance(slot := in_class_of(x, name), Slot) and self._is_from_outside(x):
+            return self._in_slot(x, slot, True), None
         found = self._in_bases(x, name)
-        if found is NOT_THERE and self._is_of_users(type(x).__module__):
-            self._in_bases(type(x), name)
         if isinstance(found, staticmethod | classmethod):
             return self.met(found.__func__, name), None
         if found is NOT_THERE or (hasattr(type(found), "__get__") and type(found) is not FunctionType):
@@ -134,9 +164,9 @@ class Reads(Wholes):
     def _of_instance(self, x: Any, name: str) -> tuple[Any, CodeType | None]:
         kind, attributes, outside = type(x), attributes_of(x), self.is_outside(x)
         self.kind(x)
-        if type(of_kind := kind.__getattribute__) is FunctionType:
+        if type(getter := self._getter_of(kind)) is FunctionType:
             self.whole_class(kind)
-            return Unknown(), of_kind.__code__
+            return Unknown(), getter.__code__
         if name == "__dict__" and attributes is not None:
             return self.met(attributes, name) if outside else attributes, None
         found = self._in_bases(kind, name)
@@ -144,12 +174,14 @@ class Reads(Wholes):
             if not self._is_of_users(kind.__module__):
                 self.use(x)
             return Unknown(), _code_of(found.fget)
-        if isinstance(found, MemberDescriptorType | FIELD):
+        if isinstance(found, MemberDescriptorType):
+            return self._in_slot(x, found, outside), None
+        if isinstance(found, FIELD):  # of a tuple, which stays as it is
             content = item_or(lambda: found.__get__(x))
-            if outside and type(found) is not FIELD:  # a tuple stays as it is
-                self.guards.slot(x, found, f"an attribute of a {kind.__name__}")
             return (self.met(content, name) if outside else content), None
-        if attributes is not None:
+        if found is not NOT_THERE:
+            self.whole_class(type(found))  # which says whether the attributes of the object come first
+        if attributes is not None and not comes_first(found):
             if outside:
                 self.guards.entry(attributes, name, f"an attribute of a {kind.__name__}")
             if name in attributes:
@@ -171,6 +203,12 @@ class Reads(Wholes):
             return Unknown(), _code_of(getattr(type(found), "__get__", None))
         return self.met(found, name), None
 
+    def _getter_of(self, kind: type) -> Any:
+        """What looks for the attributes of the objects of a class."""
+        if id(kind) not in self._getters:
+            self._getters[id(kind)] = kind, self._in_bases(kind, "__getattribute__")
+        return self._getters[id(kind)][1]
+
     def _in_bases(self, kind: type, name: str) -> Any:
         """What a class has under a name, as Python looks for it."""
         if self._is_from_outside(kind):
@@ -187,6 +225,7 @@ class Reads(Wholes):
         of = x if isinstance(x, type) else type(x)
         if kind not in of.__mro__:
             return Unknown([x])
+        self.kind(x)
         self.whole_class(of)
         bases = of.__mro__[of.__mro__.index(kind) + 1 :]
         found = next((vars(base)[name] for base in bases if name in vars(base)), NOT_THERE)
@@ -244,6 +283,12 @@ def item_or(read: Any) -> Any:
         return read()
     except (LookupError, AttributeError):
         return Unknown()
+
+
+def comes_first(found: Any) -> bool:
+    """Whether what a class has comes before what the object has itself."""
+    kind = type(found)
+    return hasattr(kind, "__get__") and (hasattr(kind, "__set__") or hasattr(kind, "__delete__"))
 
 
 def _code_of(function: Any) -> CodeType | None:

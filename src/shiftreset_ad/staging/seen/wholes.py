@@ -129,6 +129,7 @@ class Wholes:
         """The class of an object is asked for, and not what is in the class."""
         if is_made_by_python(type(x)) and self.is_outside(x):
             self.guards.kind(x, f"an attribute of a {type(x).__name__}")
+            self.met(type(x), type(x).__name__)
 
     def class_of(self, x: Any) -> None:
         """The class of an object is read in a way that no name tells, such as by an operator."""
