@@ -1004,6 +1004,15 @@ def test_an_entry_that_a_descriptor_begins_to_hide(recordings):
     is_used_until(lambda y: y * x.d, lambda: delattr(Descriptor, "__set__"), recordings)
 
 
+def test_a_class_that_gets_another_way_to_its_attributes(recordings):
+    class Local:
+        def __init__(self):
+            self.k = 1.0
+
+    x = Local()
+    is_used_until(lambda y: y * x.k, lambda: setattr(Local, "__getattribute__", lambda self, name: 12.0), recordings)
+
+
 @pytest.mark.filterwarnings("ignore:Setting the strides:DeprecationWarning")
 def test_the_memory_of_an_array(recordings):
     array = np.ones((2, 2))
@@ -1055,3 +1064,38 @@ def test_builtins(recordings, monkeypatch):
     )
     is_used_until(missing, lambda: monkeypatch.setattr(builtins, "NOT_YET_THERE", 6.0, raising=False), recordings)
     is_used_until(missing, lambda: monkeypatch.setattr(builtins, "NOT_YET_THERE", 7.0), recordings)
+
+
+def dispatching():
+    @functools.singledispatch
+    def weight(x):
+        return 1.0
+
+    weight.register(float, lambda x: 2.0)
+    return weight
+
+
+def test_a_function_by_the_type_of_its_argument(recordings):
+    weight = dispatching()
+    is_used_until(lambda x: x * weight(2), lambda: weight.register(int, lambda x: 9.0), recordings)
+    is_used_until(weight, lambda: weight.register(float, lambda x: x * 9.0), recordings)
+
+
+def test_what_a_library_has_made_around_a_function(recordings):
+    k = [1.0]
+
+    @contextmanager
+    def scaled(x):
+        yield x * k[0]
+
+    @functools.lru_cache
+    def kept(x):
+        return k[0]
+
+    def entered(x):
+        with scaled(x) as y:
+            return y
+
+    is_used_until(entered, lambda: k.__setitem__(0, 5.0), recordings)
+    weight = functools.singledispatch(kept)
+    is_used_until(lambda x: x * weight(1), lambda: [k.__setitem__(0, 7.0), kept.cache_clear()], recordings)

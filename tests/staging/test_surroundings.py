@@ -675,6 +675,41 @@ def test_attributes_that_may_not_be_asked_for():
     assert f.sources
 
 
+def test_a_class_without_a_module():
+    nameless_kind = eval("type('Nameless', (), {'k': 2.0})", {})
+    nameless = nameless_kind()
+    follows(lambda x: x * nameless.k, lambda: setattr(nameless_kind, "k", 5.0))
+    follows(lambda x: x * len(f"{nameless_kind.k}"), lambda: setattr(nameless_kind, "k", 0.125))
+
+
+def test_an_object_that_answers_each_question_with_a_number():
+    class Odd:
+        def __getattribute__(self, name):
+            return 12.0 * SCALE
+
+    x = Odd()
+    follows(lambda y: y * x.k, lambda: set_scale(2.0))
+
+
+def test_classes_that_raise_errors_if_they_are_looked_into():
+    class OfItself:
+        k = 2.0
+
+        @property
+        def __class__(self):
+            raise RuntimeError("of itself")
+
+    class OfClasses(type):
+        def __getattribute__(cls, name):
+            raise RuntimeError("of classes")
+
+    class Closed(metaclass=OfClasses):
+        k = 2.0
+
+    for x in (OfItself(), Closed()):
+        is_run_as_it_is(lambda y, x=x: y * x.k, "cannot be looked into", 3.0)
+
+
 def test_the_name_of_what_has_changed():
     k = [1.0]
     seen = Surroundings(lambda x: x * k[0])

@@ -25,6 +25,12 @@ _FOLLOWED = f"{__name__.partition('.')[0]}.optimize."
 LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "xarray", "sklearn", "joblib", "matplotlib"}
 
 
+def module_of(kind: type) -> str:
+    """The module of a class; "" for a class that was made where no module is known, which is the user's."""
+    module = getattr(kind, "__module__", "")
+    return module if isinstance(module, str) else "builtins"  # some built-in classes have a property there
+
+
 def is_ours(code: CodeType) -> bool:
     """Whether this is code of this library."""
     return code.co_filename.startswith(PACKAGE)

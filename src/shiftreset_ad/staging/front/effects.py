@@ -23,7 +23,7 @@ from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import content_of
 from shiftreset_ad.boundary.code_names import names_in
-from shiftreset_ad.control.frames import is_followed
+from shiftreset_ad.control.frames import is_followed, module_of
 from shiftreset_ad.staging.front.contents import (
     MISSING,
     OfCell,
@@ -159,7 +159,7 @@ class Effects:
                 put_state(generator, before)
 
     def _look_at(self, name: str, x: Any) -> None:
-        module = type(x).__module__
+        module = module_of(type(x))
         if module == GROWING:
             if type(x).__hash__ is None:  # a list, and no form of its items
                 self.growing_lists.append(x)
@@ -187,7 +187,7 @@ class Effects:
                 self._has(name, OfDict(vars(x)), enters=False)
                 self._modules.append((name, x))
         elif isinstance(x, type):
-            if is_of_the_user(x.__module__):
+            if is_of_the_user(module_of(x)):
                 self._has(name, OfClass(x))
         elif isinstance(x, CONTAINERS):
             self._has(name, OfDict(x) if isinstance(x, dict) else OfSequence(x))

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from shiftreset_ad.boundary.closed_over import Composite
 from shiftreset_ad.boundary.derived import Derived
 from shiftreset_ad.boundary.tracebacks import trimming
-from shiftreset_ad.control.frames import is_the_users, outwards
+from shiftreset_ad.control.frames import is_the_users, module_of, outwards
 from shiftreset_ad.staging.front.blocks import LATER, Place
 from shiftreset_ad.staging.front.operators import ObjectRewriter
 from shiftreset_ad.staging.front.recursion import recursion
@@ -101,7 +101,7 @@ def with_forms(f: Any, form_of: Callable[[FunctionType], Callable[..., Any]]) ->
         return composite
     owner = next((base for base in kind.__mro__ if "__call__" in vars(base)), object)
     call = vars(owner).get("__call__")
-    if type(call) is FunctionType and is_of_the_user(owner.__module__):
+    if type(call) is FunctionType and is_of_the_user(module_of(owner)):
         function = form_of(call)
         return f if function is call else MethodType(function, f)
     return f

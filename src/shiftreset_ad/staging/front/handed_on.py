@@ -15,6 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
+from shiftreset_ad.control.frames import module_of
 from shiftreset_ad.staging.front.aliases import Aliases
 from shiftreset_ad.staging.front.contents import OfDict, OfInstance, OfSequence, OfSlots, Restorable, are_same
 from shiftreset_ad.staging.front.effects import slots_of
@@ -39,7 +40,7 @@ class HandedOn:
                 continue
             trees.flatten(value)  # which makes structures of dataclasses
             for k, part in enumerate(nodes_of(value)):
-                x = getattr(part, "source", part) if type(part).__module__ == INSTANCES else part  # or the object
+                x = getattr(part, "source", part) if module_of(type(part)) == INSTANCES else part  # or the object
                 if is_structure(part):
                     self._found.append((site, _is_as_it_was(x)))
                 if is_structure(part) or (isinstance(part, tuple) and part):  # the empty tuple is always the same

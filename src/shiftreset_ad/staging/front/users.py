@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from shiftreset_ad.control.frames import LIBRARIES, is_followed, is_installed
+from shiftreset_ad.control.frames import LIBRARIES, is_followed, is_installed, module_of
 from shiftreset_ad.staging.steps.functions import TO_FILES
 
 COMPUTING = {
@@ -38,11 +38,11 @@ def may_act(f: Any) -> bool:
     """
     is_method = isinstance(f, BuiltinFunctionType) and not isinstance(f.__self__, ModuleType | NoneType)
     if is_method:
-        module = type(f.__self__).__module__
+        module = module_of(type(f.__self__))
     elif isinstance(f, type | FunctionType | BuiltinFunctionType | MethodType):
         module = getattr(f, "__module__", None) or "builtins"
     else:
-        module = type(f).__module__
+        module = module_of(type(f))
     if isinstance(f, FunctionType | MethodType):
         code = getattr(f, "__code__", None)  # a method of a function with rules has none
         if is_of_the_user(module, code and code.co_filename):
@@ -60,7 +60,7 @@ def acts_if_written(x: Any) -> bool:
     setitem = getattr(type(x), "__setitem__", None)
     if setitem is None or isinstance(x, HELD_WITH_ITEMS):
         return False
-    return may_act(setitem) if isinstance(setitem, FunctionType) else not type(x).__module__.startswith(OURS)
+    return may_act(setitem) if isinstance(setitem, FunctionType) else not module_of(type(x)).startswith(OURS)
 
 
 def _has_code_of_the_user(kind: type) -> bool:
@@ -86,5 +86,5 @@ def is_object(x: Any) -> bool:
     return (
         bool(kind.__flags__ & MADE_BY_A_STATEMENT)
         and not issubclass(kind, Enum | type)
-        and is_of_the_user(kind.__module__)
+        and is_of_the_user(module_of(kind))
     )

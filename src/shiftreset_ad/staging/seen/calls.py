@@ -18,6 +18,7 @@ from types import (
 )
 from typing import Any, NoReturn
 
+from shiftreset_ad.control.frames import module_of
 from shiftreset_ad.numbers.number import Number
 from shiftreset_ad.staging.front.effects import GROWING
 from shiftreset_ad.staging.seen.parts import CONTAINERS, is_key, is_made_by_python, is_of_the_front
@@ -184,7 +185,7 @@ class Calls:
     def _type_of(self, x: Any) -> Any:
         if type(x) is Staged or (type(x) is Unknown and x.may_be_staged):
             self._refuse("it asks for the type of an expression by type(...). Give it a name, x, and write type(x)")
-        if type(x).__module__ == GROWING:
+        if module_of(type(x)) == GROWING:
             self._refuse("it asks for the type of a list whose length depends on the arguments. Use isinstance(...)")
         if type(x) is Unknown:
             return Unknown()

@@ -34,7 +34,7 @@ import numpy as np
 
 from shiftreset_ad.array_api import is_foreign
 from shiftreset_ad.boundary.closed_over import content_of
-from shiftreset_ad.control.frames import is_of_a_library
+from shiftreset_ad.control.frames import is_of_a_library, module_of
 from shiftreset_ad.staging.steps.trace import UnstageableError
 
 Slot = GetSetDescriptorType | MemberDescriptorType
@@ -111,7 +111,8 @@ def is_made_by_python(kind: type) -> bool:
 
 def is_of_the_front(x: FunctionType | type) -> bool:
     """Whether a function or a class is a part of the front end, which rewritten code calls."""
-    return isinstance(x.__module__, str) and x.__module__.startswith(FRONT)
+    module = getattr(x, "__module__", None)
+    return isinstance(module, str) and module.startswith(FRONT)
 
 
 def makings_of(function: FunctionType) -> tuple[Any, ...]:
@@ -170,7 +171,7 @@ def slots_of(kind: type) -> Iterator[MemberDescriptorType]:
         if "__slots__" in vars(base):
             for name, member in vars(base).items():
                 if isinstance(member, MemberDescriptorType) and not (
-                    package_of(base.__module__) == OURS and name[0] == "_"
+                    package_of(module_of(base)) == OURS and name[0] == "_"
                 ):
                     yield member
 
@@ -244,8 +245,8 @@ def is_opaque(x: Any) -> bool:
     if any(isinstance(vars(base).get("__next__"), WrapperDescriptorType) for base in kind.__mro__):
         return True  # an iterator or a file
     made_by_python = attributes_of(x) is not None or any("__slots__" in vars(base) for base in kind.__mro__)
-    if package_of(kind.__module__) in FOUNDATIONS:
-        if any(package_of(base.__module__) in MEMORY for base in kind.__mro__):
+    if package_of(module_of(kind)) in FOUNDATIONS:
+        if any(package_of(module_of(base)) in MEMORY for base in kind.__mro__):
             return True
         is_function = callable(x) or hasattr(kind, "__get__")
         has_a_value = kind.__hash__ not in IDENTITY

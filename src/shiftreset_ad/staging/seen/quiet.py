@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import content_of
-from shiftreset_ad.control.frames import is_of_a_library
+from shiftreset_ad.control.frames import is_of_a_library, module_of
 from shiftreset_ad.control.prompts import Prompt
 from shiftreset_ad.staging.seen.parts import (
     DISPATCHED,
@@ -85,13 +85,13 @@ def parts_of(x: Any) -> list[Any] | None:
     if kind is np.ufunc or kind is DISPATCHED:
         return [] if is_of_numpy(x) else None
     if kind is type:
-        return [] if package_of(x.__module__) in LIBRARIES else None
+        return [] if package_of(module_of(x)) in LIBRARIES else None
     if kind is object:
         return []
     if issubclass(kind, np.dtype):
         return []
     if issubclass(kind, np.generic):
-        return [] if package_of(kind.__module__) == "numpy" and not x.dtype.hasobject else None
+        return [] if package_of(module_of(kind)) == "numpy" and not x.dtype.hasobject else None
     slots = slots_in(kind)
     if slots is None:
         return None
@@ -110,7 +110,7 @@ def parts_of(x: Any) -> list[Any] | None:
 def slots_in(kind: type) -> list[MemberDescriptorType] | None:
     """The slots of a class of this library; None if it is none, or a class that it inherits from hides its parts."""
     bases = [base for base in kind.__mro__ if base not in (object, tuple)]
-    if package_of(kind.__module__) != OURS or any(package_of(base.__module__) not in BASES for base in bases):
+    if package_of(module_of(kind)) != OURS or any(package_of(module_of(base)) not in BASES for base in bases):
         return None
     return [
         member for base in kind.__mro__ for member in vars(base).values() if isinstance(member, MemberDescriptorType)

@@ -106,7 +106,7 @@ class Reads(Wholes):
             return getattr(x, name, Unknown()), None
         if issubclass(kind, logging.Logger):
             return Unknown(), None
-        if attributes_of(x) is None and not self._is_of_users(kind.__module__):
+        if attributes_of(x) is None and not self.is_users(kind):
             self.use(x)
             return getattr(x, name, Unknown()) if issubclass(kind, np.random.Generator) else Unknown(), None
         return self._of_instance(x, name)
@@ -138,7 +138,7 @@ class Reads(Wholes):
         entries = vars(x)
         if name == "__dict__":
             return self.met(entries, x.__name__), None
-        if not (x in LOOKED_INTO or self._is_of_users(x.__name__)):
+        if not (x in LOOKED_INTO or self._is_module_of_users(x.__name__)):
             found = entries.get(name)
             return found if isinstance(found, FOR_GOOD) or name == "modules" else Unknown(), None
         self.guards.entry(entries, name, name)
@@ -171,7 +171,7 @@ class Reads(Wholes):
             return self.met(attributes, name) if outside else attributes, None
         found = self._in_bases(kind, name)
         if isinstance(found, property):
-            if not self._is_of_users(kind.__module__):
+            if not self.is_users(kind):
                 self.use(x)
             return Unknown(), _code_of(found.fget)
         if isinstance(found, MemberDescriptorType):
@@ -190,7 +190,7 @@ class Reads(Wholes):
             return self.met(found.__func__, name), None
         if found is NOT_THERE:
             getter = self._in_bases(kind, "__getattr__")
-            if outside and not self._is_of_users(kind.__module__):
+            if outside and not self.is_users(kind):
                 self.use(x)
             return Unknown(), _code_of(getter)
         if type(found) is FunctionType:
@@ -235,7 +235,7 @@ class Reads(Wholes):
 
     def _is_from_outside(self, kind: type) -> bool:
         """Whether a class is the user's, and was not made in the run."""
-        if not is_made_by_python(kind) or not self._is_of_users(kind.__module__):
+        if not is_made_by_python(kind) or not self.is_users(kind):
             return False
         return "<locals>" not in kind.__qualname__ or self.is_outside(kind)
 

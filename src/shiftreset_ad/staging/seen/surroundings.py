@@ -30,7 +30,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import content_of
-from shiftreset_ad.control.frames import is_installed
+from shiftreset_ad.control.frames import is_installed, module_of
 from shiftreset_ad.numbers.plain_arrays import is_read_only
 from shiftreset_ad.staging.seen.guards import Guards
 from shiftreset_ad.staging.seen.parts import (
@@ -80,6 +80,8 @@ class Surroundings:
             _Look(self, roots, through)
         except UnstageableError as error:
             self.problem = f"{error}"
+        except Exception as error:  # of a class that raises it whatever it is asked for
+            self.problem = f"it sees something that cannot be looked into: {error!r}"
 
     @contextmanager
     def without_caching(self) -> Iterator[None]:
@@ -98,8 +100,7 @@ class Surroundings:
 
     def _is_users(self, x: Any) -> bool:
         owner = x.__self__ if isinstance(x, MethodType) else x
-        code = x.__code__.co_filename if isinstance(x, FunctionType) else None
-        return self.users.has(getattr(owner if code else type(owner), "__module__", None), code)
+        return self.users.own(owner if isinstance(owner, FunctionType) else type(owner))
 
     def _is_plain(self, x: Any) -> bool:
         return isinstance(x, (*CONTAINERS, *PLAIN, ndarray, type)) or not callable(x)
@@ -129,6 +130,15 @@ class Users:
             self._known[key] = self._has(module, filename)
         return self._known[key]
 
+    def own(self, x: FunctionType | type) -> bool:
+        """Whether a class or a function is the user's own.
+
+        A function is told by its code: one that a library has made around another one has the module of the other one.
+        """
+        if isinstance(x, FunctionType):
+            return self.has(x.__globals__.get("__name__"), x.__code__.co_filename)
+        return self.has(module_of(x))
+
     def _has(self, module: Any, filename: str | None) -> bool:
         package = package_of(module)
         if package in self._packages:
@@ -147,7 +157,7 @@ class _Look:
     def __init__(self, surroundings: Surroundings, roots: tuple[Any, ...], through: bool) -> None:
         self.found = surroundings
         self.guards = surroundings.guards
-        self.is_users = surroundings.users.has
+        self.users = surroundings.users
         self.through = through
         self.attributes: set[str] = set()
         self.modules: dict[int, ModuleType] = {}
@@ -171,18 +181,18 @@ class _Look:
         elif kind is FunctionType:
             self.look_at_function(x)
         elif isinstance(x, ModuleType):
-            if x in LOOKED_INTO or self.is_users(x.__name__):
+            if x in LOOKED_INTO or self.users.has(x.__name__):
                 self.look_at_module(x, name)
         elif isinstance(x, type):
-            if self.is_users(x.__module__):
+            if self.users.own(x):
                 self.look_at_class(x)
         elif kind is MethodType:
             self.waiting += [(x.__func__, name), (x.__self__, name)]
         elif isinstance(x, partial):
             self.waiting += [(x.func, name), (x.args, name), (x.keywords, name)]
-            if self.through or package_of(kind.__module__) != OURS:  # the code of an operator reads no attributes
+            if self.through or package_of(module_of(kind)) != OURS:  # the code of an operator reads no attributes
                 self.look_at_instance(x)
-        elif isinstance(x, WEAK):
+        elif issubclass(kind, WEAK):
             self.has_parts(id(x), lambda: [*x.keys(), *x.values()], name)
         elif isinstance(x, BuiltinMethodType | MethodWrapperType):
             self.waiting.append((x.__self__, name))
@@ -213,7 +223,7 @@ class _Look:
             self.look_at_instance(x)
 
     def look_at_function(self, function: FunctionType) -> None:
-        is_users = self.is_users(function.__module__, function.__code__.co_filename)
+        is_users = self.users.own(function)
         self.found.functions.append(function)
         if is_users:
             self.guards.function(function)
@@ -308,7 +318,7 @@ def _packages_of(root: Any) -> Iterator[str]:
         if id(x) in seen:
             continue
         seen.add(id(x))
-        package = package_of(getattr(x, "__module__", type(x).__module__))
+        package = package_of(getattr(x, "__module__", module_of(type(x))))
         if package not in FOUNDATIONS:
             yield package
         elif type(x) is FunctionType:

@@ -46,7 +46,8 @@ class Wholes:
         self.original = original
         self.codes: set[CodeType] = set()  # the code of the user's functions that have run
         self._surroundings = surroundings
-        self._is_of_users = surroundings.users.has
+        self.is_users = surroundings.users.own
+        self._is_module_of_users = surroundings.users.has
         self.has_variable = surroundings.has_variable
         self._outside = dict(surroundings.seen)
         self._handed: dict[int, tuple[Any, str]] = {}  # to code that is not watched
@@ -63,8 +64,9 @@ class Wholes:
                 self.called(function)
         handed = [x for x, _ in self._handed.values()]
         self._guard_all(Surroundings(*handed, through=False))
-        not_run = [x for x in handed if type(x) is FunctionType and x.__code__ not in self.codes]
-        self._guard_all(Surroundings(*not_run))
+        # A function of a library may have kept answers of functions that it calls, and need not call them.
+        called = Surroundings(*[x for x in handed if type(x) is FunctionType], through=False).functions
+        self._guard_all(Surroundings(*[x for x in called if self.is_users(x) and x.__code__ not in self.codes]))
         return self.guards
 
     def _guard_functions_of_the_library(self) -> None:
@@ -80,10 +82,6 @@ class Wholes:
         """Whether an object was there before the run."""
         found = self._outside.get(id(x))
         return found is not None and found[0] is x
-
-    def is_users(self, x: FunctionType | type) -> bool:
-        """Whether a function or a class is the user's own."""
-        return self._is_of_users(x.__module__, x.__code__.co_filename if isinstance(x, FunctionType) else None)
 
     def met(self, x: Any, name: str) -> Any:
         """An object that was found in one from outside."""
@@ -118,7 +116,7 @@ class Wholes:
                 self.guards.contents(x, self.name_of(x))
                 for part in parts_of(x):
                     self.met(part, self.name_of(x))
-        elif self._is_of_users(kind.__module__) and kind not in PLAIN:
+        elif self.is_users(kind) and kind not in PLAIN:
             self.class_of(x)
             if not is_made_by_python(kind) or issubclass(kind, CONTAINERS):
                 self.use(x)
@@ -140,7 +138,7 @@ class Wholes:
         """A class is read in a way that no name tells: by an operator, or as a function."""
         if id(kind) in self._of_libraries:
             return
-        bases = [base for base in kind.__mro__ if is_made_by_python(base) and self._is_of_users(base.__module__)]
+        bases = [base for base in kind.__mro__ if is_made_by_python(base) and self.is_users(base)]
         if not bases:
             self._of_libraries[id(kind)] = kind
         for base in bases:
