@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from shiftreset_ad.control.frames import module_of
 from shiftreset_ad.rules.building import SEQUENCES
 
 # The classes of arrays of other libraries that the program has used. While it is empty, there is nothing to do.
@@ -60,12 +59,14 @@ def is_sparse(x: Any) -> bool:
 def _follows_standard(kind: type) -> bool:
     if issubclass(kind, np.ndarray | np.generic):
         return False
-    if any(module_of(base).startswith("shiftreset_ad.") for base in kind.__mro__):  # a number, or already wrapped
+    modules = [f"{getattr(base, '__module__', '')}" for base in kind.__mro__]
+    if any(module.startswith("shiftreset_ad.") for module in modules):  # a number, or already wrapped
         return False
     if hasattr(kind, "__array_namespace__"):
         return True
     # PyTorch and CuPy have array_api_compat say it for them.
-    return any((module_of(base).partition(".")[0], base.__name__) in WITHOUT_NAMESPACE for base in kind.__mro__)
+    names = [(module.partition(".")[0], base.__name__) for module, base in zip(modules, kind.__mro__, strict=True)]
+    return not WITHOUT_NAMESPACE.isdisjoint(names)
 
 
 def namespace_of(array: Any) -> Any:
