@@ -1,9 +1,10 @@
 """How long staging takes, by its parts, for a step: `python benchmarks/staging_times.py [--only NAME]`.
 
-The first call runs the function as it is, records it, and makes the steps by NumPy. Then the text in LLVM's language is
-written, compiled, and loaded; the next process loads it from disk. All of it is processor time, on one thread. `loops`
-are the functions of loops in the text, which steps that are alike share: their number tells whether the time of the
-compiler grows with the program, or with what is different in it. These programs are recorded round by round.
+The first call runs the function as it is, and records it. The second call makes the steps by NumPy. For the third one
+the text in LLVM's language is written, compiled, and loaded; the next process loads it from disk. A long record, and
+one with loops, has all texts from the first call on. All of it is processor time, on one thread. `loops` are the
+functions of loops in the text, which steps that are alike share: their number tells whether the time of the compiler
+grows with the program, or with what is different in it. These programs are recorded round by round.
 
 A second table has programs with long loops, recorded round by round, and with the loops written down, as it is by
 itself: the time of the first call, of the calls up to the one that is native code, and of a native call.
@@ -268,12 +269,14 @@ def row(name: str) -> list[str]:
     plain, _ = timed(lambda: f(*args))
     first, _ = timed(lambda: staged(*args))
     (way,) = [way for signature in staged._calls._signatures.values() for way in signature.ways]
+    by_numpy, _ = timed(lambda: way.source)
     to_text, text = timed(lambda: way.llvm)
     native = way.take._native()  # type: ignore[attr-defined]
     compiled, _ = timed(native.entry)
     loaded = min(timed(native.entry)[0] for _ in range(LOADS))
     steps = way.ir.count("\n") if way.has_control else sum(count for _, count in way.lines)
-    numbers = [(first - plain), to_text, compiled, first - plain + to_text + compiled]
+    parts = [first - plain, by_numpy, to_text, compiled]
+    numbers = [*parts, sum(parts)]
     loops = text.count("define internal void @rounds_") + text.count("define internal void @few_rounds_")
     return [
         name,
@@ -306,7 +309,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="the programs whose names begin so")
     only = parser.parse_args().only
-    columns = "record", "to text", "compile", "all, us a step", "load, ms", "loops"
+    columns = "record", "by NumPy", "to text", "compile", "all, us a step", "load, ms", "loops"
     table = Table("program", "steps", *columns, title="Staging, by the time of the processor for a step")
     pairs = "first call, s", "as loops", "to native code, s", "as loops", "native, ms", "as loops"
     of_loops = Table(

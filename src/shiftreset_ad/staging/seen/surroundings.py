@@ -246,7 +246,7 @@ class _Look:
         for name in variables | (attributes & function.__globals__.keys()):
             self.enter(function.__globals__, name)
             if name not in function.__globals__:
-                self.enter(function.__builtins__, name)  # type: ignore[attr-defined]
+                self.enter(function.__builtins__, name)
         for name in (variables | attributes) & sys.modules.keys():  # imported in the function
             self.waiting.append((sys.modules[name], name))
 
