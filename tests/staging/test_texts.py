@@ -52,7 +52,7 @@ def test_no_text_is_written_in_the_first_two_calls(written, monkeypatch):
         before_the_steps_run.delattr(texts, "generated")
         f(V)
     f(V)
-    assert not written
+    assert len(written) == (machine.unfit() is not None)  # without native code, the record is not needed any more
     assert f.ir[0].startswith("inputs %0: float64[4]")
     assert f.llvm[0]
     f(V), f(V)
