@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftreset_ad import fori_loop, grad, staged, value, value_and_grad
+from shiftreset_ad import StagingWarning, fori_loop, grad, staged, value, value_and_grad
+from shiftreset_ad.staging.steps.sources import Sources
 
 X, Y, TABLE = np.array([1.0, 5.0]), np.array([2.0, 4.0]), np.arange(12.0).reshape(4, 3)
-HELD = [np.arange(2.0), np.ones(2)]
+HELD = [np.arange(2.0), np.ones(2), np.arange(12.0).reshape(4, 3)]  # the last one is a view of an array without a name
 
 
 def row(x, n):
@@ -50,6 +51,34 @@ def chosen(x, y, n):
 
 def by_key(x, y, n):
     return {0: x, 1: y}[n]
+
+
+def row_of_an_outer_array(x, n):
+    found = x * 1.0
+    for row in HELD[2]:
+        if row[0] > n:
+            found = row
+    return found
+
+
+def row_in_a_branch(x, n):
+    return HELD[2][n] if n > 1 else x * 2.0
+
+
+def row_in_a_growing_list(x, n):
+    rows = []
+    for i in range(n):
+        row = HELD[2][i]
+        rows.append(row)
+    return rows[0] if n > 0 else x * 2.0
+
+
+def outer_array(x, n):
+    found = x * 1.0
+    for array in HELD[:2]:
+        if array[0] > n:
+            found = array
+    return found
 
 
 def held(x, n):
@@ -133,6 +162,8 @@ def relations(answer: Any, arguments: Any) -> list[tuple[bool, bool]]:
         (chosen, [(X, Y, 0), (X, Y, 1)]),
         (by_key, [(X, Y, 1), (X, Y, 0)]),
         (held, [(X, 1), (X, 0)]),
+        (row_in_a_branch, [(TABLE[0], 0), (TABLE[0], 2), (TABLE[0], 3), (TABLE[0], 0)]),
+        (outer_array, [(X, 99.0), (X, 0.5), (X, 99.0)]),
         (chosen_twice, [(X, Y, 1), (X, Y, 0)]),
         (kept, [(X, Y, 1.5), (X, Y, 0.0), (X, Y, 9.0)]),
         (rows, [(TABLE, 2), (TABLE, 3), (TABLE, 0)]),
@@ -152,6 +183,25 @@ def test_answers_are_the_arrays_that_they_are_in_the_function(f, calls):
             np.testing.assert_equal(answer, expected)
             assert relations(answer, args) == relations(expected, args)
     assert found.report().startswith(f"staged({f.__name__}) runs in steps")
+
+
+@pytest.mark.parametrize(
+    ("f", "without", "with_a_view"), [(row_of_an_outer_array, 99.0, 1.0), (row_in_a_growing_list, 0, 2)]
+)
+def test_a_view_of_an_outer_array_is_not_a_copy(f, without, with_a_view):
+    found, x = staged(f), TABLE[0]
+    for _ in range(4):
+        assert relations(found(x, without), (x,)) == relations(f(x, without), (x,))
+    with pytest.warns(StagingWarning, match="it returns a view of an array that it sees from outside. Return a copy"):
+        assert found(x, with_a_view).base is HELD[2].base
+    assert found(x, with_a_view).base is HELD[2].base
+
+
+def test_an_answer_that_is_an_outer_array_in_python_is_no_copy_even_if_the_record_does_not_know(monkeypatch):
+    monkeypatch.setattr(Sources, "copied", lambda sources, x: [])
+    found = staged(by_key)
+    for n in (1, 1, 1, 0, 0):
+        assert relations(found(X, Y, n), (X, Y)) == relations(by_key(X, Y, n), (X, Y))
 
 
 def test_a_view_of_an_argument_that_is_read_only_is_read_only():

@@ -95,11 +95,12 @@ def recorded(
             result, spec = taken_apart(result, spec, kept)
         trace.rule_of_its_own = recorder.rule_of_its_own
         trace.carries_zeros |= carried.any
+        sources = Sources(trace, trace.steps)
         if trace.has_control:
-            trace.handed_on = _handed_on(trace, result, reads)
+            trace.handed_on = _handed_on(trace, sources, result, reads)
         _require_new(trace, result, expected, call, kept)
         if trace.has_control or trace.copies:
-            _require_no_copies(trace, result, wanted if spec == wanted_spec else [], call, reads)
+            _require_no_copies(trace, sources, result, wanted if spec == wanted_spec else [], call, reads)
         given = {i: kept[id(part)] for i, part in enumerate(result) if id(part) in kept}
         outputs = [output_of(trace, part) for i, part in enumerate(result) if i not in given]
         way = make(trace, outputs, spec, given, watch.lines)
@@ -204,36 +205,33 @@ def _require_new(trace: Trace, result: list[Any], expected: Any, call: StagedCal
         raise UnstageableError("it returns a view of an array that it sees from outside. Return a copy")
 
 
-def _require_no_copies(trace: Trace, result: list[Any], expected: list[Any], call: StagedCall, reads: Reads) -> None:
+def _require_no_copies(
+    trace: Trace, sources: Sources, result: list[Any], expected: list[Any], call: StagedCall, reads: Reads
+) -> None:
     """Raise UnstageableError if an answer may be an argument, or from outside, of which the record has a copy.
 
     A record copies what it takes from a list at a staged index, and what a list holds whose length is staged.
     """
-    sources, given = Sources(trace, trace.steps), set(map(id, owners_of(call.leaves)))
-
-    def is_from_outside(owner: Any) -> bool:
-        return id(owner) in given or reads.is_outside(owner)
-
+    originals, outside = trace.originals(), {*reads.memory(), *map(id, owners_of(call.leaves))}
     for x, y in zip_longest(result, expected):
         if type(x) is Staged:
-            lies_in = sources.of(x)
-            is_copied = any(is_from_outside(owner) and id(owner) not in lies_in for owner in owners_of(y))
-            if is_copied or any(map(is_from_outside, sources.copied(x))):
+            copied = {id(owner) for array in sources.copied(x) for owner in owners_of(originals.get(id(array), array))}
+            copied |= set(map(id, owners_of(y))) - sources.of(x).keys()
+            if not outside.isdisjoint(copied):
                 raise UnstageableError("it may return an array from outside that it has taken from a list")
 
 
-def _handed_on(trace: Trace, result: list[Any], reads: Reads) -> dict[int, Any]:
+def _handed_on(trace: Trace, sources: Sources, result: list[Any], reads: Reads) -> dict[int, Any]:
     """The arrays from outside that a loop or a branch may answer, by the ids of the constants that stand for them.
 
     Raises UnstageableError if a loop or a branch may answer a view of such an array.
     """
-    sources, originals = Sources(trace, trace.steps), trace.originals()
-    found = {}
+    originals, outside, found = trace.originals(), reads.memory(), {}
     for key, owner in [pair for x in result for pair in sources.of(x).items()]:
         array = originals.get(key, owner)
         if reads.is_outside(array):
             found[key] = array
-        elif any(map(reads.is_outside, owners_of(array))):
+        elif not outside.isdisjoint(map(id, owners_of(array))):
             raise UnstageableError("a loop or a branch answers a view of an array that it sees from outside")
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,8 +60,6 @@ def choice(items: Any, trace: Trace) -> Callable[[Any], Any] | None:
     """A function that gives the item at a staged index; None if the items are not alike."""
     if not isinstance(items, list | tuple):
         array = indexable(items, trace)
-        if array is not items:
-            note_copies(trace, array, [items])
         return lambda i: array[i]
     if not items:
         return None
@@ -73,15 +71,11 @@ def choice(items: Any, trace: Trace) -> Callable[[Any], Any] | None:
     for x in map(value_of, (stack, *items)):
         if type(x) is Staged and shape_of(x):
             trace.protect(x.inside, ITEM_OF_LIST)
-    note_copies(trace, stack, items)
+    originals = [owner for item in items for owner in owners_of(in_memory(item))]
+    trace.copies.note(owners_of(in_memory(stack)), originals)
     if type_of(items[0]) in PYTHONS_NUMBERS:
         return lambda i: python_number(stack[i])
     return lambda i: stack[i]
-
-
-def note_copies(trace: Trace, x: Any, items: Iterable[Any]) -> None:
-    """Steps have a copy of these arrays, one of which the program has."""
-    trace.copies.note(owners_of(in_memory(x)), [owner for item in items for owner in owners_of(in_memory(item))])
 
 
 def _choice_of_rows(rows: Sequence[Any], trace: Trace) -> Callable[[Any], Any] | None:

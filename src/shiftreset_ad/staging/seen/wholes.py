@@ -12,6 +12,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from shiftreset_ad.boundary.closed_over import content_of
 from shiftreset_ad.numbers.number import Number
@@ -31,7 +32,7 @@ from shiftreset_ad.staging.seen.parts import (
 )
 from shiftreset_ad.staging.seen.stack import Unknown
 from shiftreset_ad.staging.seen.surroundings import Surroundings, opaque
-from shiftreset_ad.staging.steps.trace import UnstageableError
+from shiftreset_ad.staging.steps.trace import UnstageableError, owners_of
 from shiftreset_ad.staging.steps.values import Staged
 
 VALUES = frozenset(map(id, (float, int, str, bool, type(None), np.float64, Staged)))  # types with nothing to look into
@@ -82,6 +83,10 @@ class Wholes:
         """Whether an object was there before the run."""
         found = self._outside.get(id(x))
         return found is not None and found[0] is x
+
+    def memory(self) -> set[int]:
+        """The ids of the owners of all memory in which arrays lie that were there before the run."""
+        return {id(owner) for x, _ in self._outside.values() if isinstance(x, ndarray) for owner in owners_of(x)}
 
     def met(self, x: Any, name: str) -> Any:
         """An object that was found in one from outside."""
