@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from collections import Counter
@@ -11,10 +12,15 @@ import numpy as np
 import pytest
 
 from shiftreset_ad import grad, staged
+from shiftreset_ad.optimize.training import sgd
 from shiftreset_ad.staging import forms
 from shiftreset_ad.staging.seen import monitoring
+from shiftreset_ad.staging.seen.instructions import Instructions
+from shiftreset_ad.staging.seen.reads import Reads
+from shiftreset_ad.staging.seen.surroundings import Surroundings
 from shiftreset_ad.staging.seen.watching import Watch
 from shiftreset_ad.staging.steps import unwatched
+from shiftreset_ad.staging.steps.trace import Trace
 
 ONLY_IF_CHEAP = pytest.mark.skipif(not unwatched.IS_CHEAP, reason="the watch does not pause on this version of Python")
 
@@ -143,13 +149,13 @@ ONLY_BY_MONITORING = pytest.mark.skipif(not HAS_MONITORING, reason="this version
 
 @ONLY_BY_MONITORING
 def test_code_of_a_library_is_told_of_once(monkeypatch):
-    told, kind_of = Counter(), Watch._kind_of
+    told, entered = Counter(), Watch._entered
 
     def counted(self, frame):
         told[frame.f_code.co_qualname] += 1
-        return kind_of(self, frame)
+        return entered(self, frame)
 
-    monkeypatch.setattr(Watch, "_kind_of", counted)
+    monkeypatch.setattr(Watch, "_entered", counted)
     f = staged(lambda x: grad(program)(x) + program(x))
     f(np.ones(3))
     assert told["program"] == 2
@@ -244,6 +250,114 @@ def test_what_is_read_before_and_after_errors_is_noted(f, monkeypatch):
         monkeypatch.setitem(FACTOR, "k", factor)
         assert [found(x) for x in (1.5, 2.5, 1.5)] == [f(x) for x in (1.5, 2.5, 1.5)]
     assert found.report().startswith(f"staged({f.__name__}) runs in steps")
+
+
+def through_a_generator(x):
+    def parts():
+        try:
+            yield x
+            yield [x, called_inside(x)]
+        except ZeroDivisionError:
+            yield (x, x)
+
+    return [*parts()]
+
+
+def in_a_library(x):
+    try:
+        return functools.reduce(lambda y, z: called_inside(y) + z, [x, x])
+    except ZeroDivisionError as error:
+        return len(f"{error}")
+
+
+def with_values_below(x):
+    for y in (x, x):
+        try:
+            z = [y, (y, called_inside(y))]
+        except ZeroDivisionError:
+            z = [y, y]
+        finally:
+            y = x
+    return z
+
+
+@ONLY_BY_MONITORING
+@pytest.mark.parametrize(
+    "f", [program, failing, thrown_into, through_a_generator, in_a_library, with_values_below, enters_other_code]
+)
+def test_sys_monitoring_tells_all_that_a_trace_function_is_told(f, monkeypatch):
+    """Each instruction, with the length of the stack before it, and each answer. CPython 3.13.0 leaves some out."""
+    told, before, leaves = [], Instructions.before, Watch._leaves
+
+    def noted(self, watched, offset):
+        before(self, watched, offset)
+        told.append((watched.code.co_qualname, offset, len(watched.stack.all())))
+
+    def left(self, frame, answer):
+        leaves(self, frame, answer)
+        told.append((frame.f_code.co_qualname, type(answer), self.line))
+
+    monkeypatch.setattr(Instructions, "before", noted)
+    monkeypatch.setattr(Watch, "_leaves", left)
+    found = []
+    for tools in (monitoring.TOOLS, ()):
+        monkeypatch.setattr(monitoring, "TOOLS", tools)
+        told.clear()
+        seen = Surroundings(f)
+        with monitoring.watch_over(Reads(seen, lambda x: x), seen.users, Trace()).on():
+            f(2.0)
+        found.append(list(told))
+    monitored = iter(found[0])
+    assert all(event in monitored for event in found[1])
+    assert len(found[1]) > 10
+
+
+def test_a_generator_that_has_begun_before_is_watched_after_an_error_is_thrown_into_it():
+    def parts():
+        try:
+            yield 1.0
+        except ValueError:
+            yield FACTOR["k"]
+
+    begun, seen = parts(), Surroundings(parts)
+    reads = Reads(seen, lambda x: x)
+    next(begun)
+    with monitoring.watch_over(reads, seen.users, Trace()).on():
+        assert begun.throw(ValueError("no more")) == 2.0
+    assert parts.__code__ in reads.codes
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_block_is_asked_about_solvers_of_ours_each_time():
+    """They are written as the user's own code would be."""
+    seen, names = Surroundings(program), []
+    watch = monitoring.watch_over(Reads(seen, lambda x: x), seen.users, Trace())
+    with watch.on():
+        sgd(0.1)
+        with watch.asking(lambda frame: names.append(frame.f_code.co_name)):
+            sgd(0.1), sgd(0.2)
+    assert names.count("sgd") == 2
+
+
+class RefusedError(Exception):
+    """A block refuses code."""
+
+
+@pytest.mark.usefixtures("engine")
+def test_the_watch_goes_on_after_a_block_has_refused_code():
+    """An error in a trace function ends it."""
+    trace, seen = Trace(), Surroundings(reads_a_factor)
+    reads = Reads(seen, lambda x: x)
+    watch = monitoring.watch_over(reads, seen.users, trace)
+
+    def refuse(frame):
+        raise RefusedError(frame.f_code.co_name)
+
+    with watch.on():
+        with pytest.raises(RefusedError, match="reads_a_factor"), watch.asking(refuse):
+            reads_a_factor(2.0)
+        thrown_into(2.0)
+    assert thrown_into.__code__ in reads.codes
 
 
 def without_steps(x):

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -25,9 +25,9 @@ _FOLLOWED = f"{__name__.partition('.')[0]}.optimize."
 LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "pandas", "xarray", "sklearn", "joblib", "matplotlib"}
 
 
-def module_of(kind: type) -> str:
-    """The module of a class; "" for a class that was made where no module is known, which is the user's."""
-    module = getattr(kind, "__module__", "")
+def module_of(x: type | FunctionType) -> str:
+    """The module of a class or a function; "" for a class that was made where none is known, which is the user's."""
+    module = getattr(x, "__module__", "")
     return module if isinstance(module, str) else "builtins"  # some built-in classes have a property there
 
 

@@ -69,8 +69,8 @@ USING = (
 
 
 # A variable of a comprehension cannot be read if the function has another one of this name in a cell. From 3.13 on,
-# CPython takes it for the cell that inner functions see, and the process would end. Before each instruction that is
-# watched, 3.12 gives it the value of what the function sees from outside; in the body of a class it loses the value.
+# CPython takes it for the cell that inner functions see, and the process would end. Where variables are put back, 3.12
+# gives it the value of what the function sees from outside; in the body of a class it loses the value.
 HAS_INLINE_COMPREHENSIONS = sys.version_info >= (3, 12)
 ITERATOR = ".0"  # a variable of a comprehension that has no name in the source
 LOSES_VALUES = sys.version_info[:2] == (3, 12)

@@ -16,7 +16,7 @@ from typing import Any
 from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.seen.surroundings import Users
 from shiftreset_ad.staging.seen.tracing import Traced
-from shiftreset_ad.staging.seen.watching import SHIFT, Watch
+from shiftreset_ad.staging.seen.watching import Watch
 from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
 
 monitoring: Any = getattr(sys, "monitoring", None)
@@ -85,14 +85,10 @@ class Monitored(Watch):
         """Take note of a call; whether later calls of this code matter, too."""
         if get_ident() != self._thread:
             return True
-        kind = self._kind_of(frame)
+        kind = self._entered(frame)
         if kind.is_users:
             self._watched(frame)
             self._tell(kind.code, monitoring.events.INSTRUCTION | self._end)
-        elif kind.code is SHIFT:
-            self._require_own_reset(frame)
-        elif kind.is_logging and id(frame.f_back) in self._frames:
-            self._require_plain(frame)
         return kind.matters
 
     def _comes_next(self, code: CodeType, offset: int) -> None:

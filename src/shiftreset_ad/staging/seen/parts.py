@@ -111,8 +111,7 @@ def is_made_by_python(kind: type) -> bool:
 
 def is_of_the_front(x: FunctionType | type) -> bool:
     """Whether a function or a class is a part of the front end, which rewritten code calls."""
-    module = getattr(x, "__module__", None)
-    return isinstance(module, str) and module.startswith(FRONT)
+    return module_of(x).startswith(FRONT)
 
 
 def makings_of(function: FunctionType) -> tuple[Any, ...]:

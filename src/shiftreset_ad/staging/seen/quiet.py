@@ -45,19 +45,19 @@ def unwatched_if_quiet(go_back: Callable[[Any], None], operations: list[Any]) ->
 @unwatched
 def are_quiet(operations: list[Any]) -> bool:
     """Whether these operations reach no code of the user's. If there is much to look at, they count as if they did."""
-    waiting: list[Any] = [x for x in operations if type(x) not in LEAVES]
+    waiting: list[Any] = [*operations]
     seen: dict[int, Any] = {}  # which holds the things, so that no others get their ids
     left = MOST * len(operations)
     while waiting:
         x = waiting.pop()
-        if id(x) in seen:
+        if type(x) in LEAVES or id(x) in seen:
             continue
         seen[id(x)] = x
         left -= 1
         parts = parts_of(x)
         if parts is None or left < 0:
             return False
-        waiting += [part for part in parts if type(part) not in LEAVES]
+        waiting += parts
     return True
 
 
@@ -97,10 +97,7 @@ def parts_of(x: Any) -> list[Any] | None:
         return None
     if issubclass(kind, KEEPING):
         return []
-    try:
-        found = [slot.__get__(x) for slot in slots]
-    except AttributeError:  # a slot is empty
-        found = [content for slot in slots if (content := content_of_slot(slot, x)) is not NOT_THERE]
+    found = [content for slot in slots if (content := content_of_slot(slot, x)) is not NOT_THERE]
     if kind.__dictoffset__:
         found += (attributes_of(x) or {}).values()
     return [*found, *x] if issubclass(kind, tuple) else found

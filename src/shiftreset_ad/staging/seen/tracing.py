@@ -16,7 +16,7 @@ from shiftreset_ad.staging.seen.instructions import Watched
 from shiftreset_ad.staging.seen.parts import OURS, package_of
 from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.seen.surroundings import Users
-from shiftreset_ad.staging.seen.watching import SHIFT, Watch
+from shiftreset_ad.staging.seen.watching import Watch
 from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.unwatched import watching
 
@@ -69,20 +69,14 @@ class Traced(Watch):
         if id(code) in self._idle:
             return None
         outer = None if self._outer is None else self._outer(frame, event, arg)
-        kind = self._kind_of(frame)
+        kind = self._entered(frame)
         if not kind.is_users:
-            if code is SHIFT:
-                self._require_own_reset(frame)
-            elif self._outer is None and not kind.matters and id(code) not in self._awaited:
+            if self._outer is None and not kind.matters and id(code) not in self._awaited:
                 self._idle.add(id(code))
                 if package_of(frame.f_globals.get("__name__")) == OURS:
                     LEFT_OUT[id(code)] = code
             caller = self._frames.get(id(frame.f_back))
-            if caller is None:
-                return outer
-            if kind.is_logging:
-                self._require_plain(frame)
-            return _Follow(self, outer, None) if caller.expects is code else outer
+            return _Follow(self, outer, None) if caller is not None and caller.expects is code else outer
         frame.f_trace = follow = _Follow(self, outer, self._watched(frame))
         frame.f_trace_opcodes = True
         frame.f_trace_lines = outer is not None

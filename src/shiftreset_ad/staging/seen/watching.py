@@ -100,8 +100,8 @@ class Watch(ABC):
             self._frames.clear()
             self._starter = None
 
-    def _kind_of(self, frame: FrameType) -> Kind:
-        """The kind of the code of a frame."""
+    def _entered(self, frame: FrameType) -> Kind:
+        """Take note of a call; the kind of its code."""
         code = frame.f_code
         known = self._codes.get(id(code))  # to hash a piece of code takes time
         if known is None:
@@ -114,6 +114,11 @@ class Watch(ABC):
                 self._refuse("it computes in several threads or processes")
         if known.is_asked_about and self._ask is not None:
             self._ask(frame)
+        if not known.is_users:
+            if code is SHIFT:
+                self._require_own_reset(frame)
+            elif known.is_logging and id(frame.f_back) in self._frames:
+                self._require_plain(frame)
         return known
 
     def _watched(self, frame: FrameType) -> Watched:
