@@ -146,6 +146,16 @@ def test_what_has_memory_in_common_with_a_constant_is_not_kept():
     assert x.inside is not V
 
 
+@pytest.mark.parametrize("size", [3, 300])
+def test_an_array_that_is_read_only_stays_so(size):
+    trace, x = Trace(), np.arange(float(size))
+    x.flags.writeable = False
+    answer = Staged(trace, trace.place_for(x))
+    assert detach(trace, [], [answer], [], set())
+    assert answer.inside is not x
+    assert not answer.inside.flags.writeable
+
+
 def test_a_record_keeps_no_argument_alive():
     f = staged(lambda x: np.sum(x[1:] * x[:-1].reshape(-1)))
     x = np.arange(5.0)

@@ -76,7 +76,7 @@ class Texts:
     def native(self) -> Native:
         """The native code. Raises NoNativeFormError if there is none."""
         record = self._record
-        if record is not None and self._native is None and not self.problem:
+        if record is not None:
             self._write_native(record)
             self._forget_what_is_written(record)
         if self._native is None:

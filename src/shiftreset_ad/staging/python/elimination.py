@@ -334,8 +334,7 @@ def _constants_of(steps: Iterable[Step], fixed: set[int]) -> list[ndarray[Any, A
     found: list[ndarray[Any, Any]] = []
     for step in steps:
         for x in own_arguments(step):
-            if type(x) is not Staged or x._place in fixed:
-                _collect_constants(x, fixed, found)
+            _collect_constants(x, fixed, found)
     return found
 
 

@@ -20,7 +20,6 @@ from shiftreset_ad.staging.steps.trace import Step, Trace, owner_of, owners_of
 from shiftreset_ad.staging.steps.values import staged_in
 
 MOST_KEPT = 10_000  # values
-USUAL = WRITEABLE | 0x100  # bits of `flags.num`: an array may be written to, and its elements are aligned
 SMALL = 256  # bytes of an array that gets memory of its own, which takes less time than to share some
 
 
@@ -67,7 +66,7 @@ def detach(trace: Trace, steps: Sequence[Step], outputs: list[Any], constants: S
 
 def _small(x: ndarray[Any, Any]) -> ndarray[Any, Any] | None:
     """A small array of the same layout, which owns its memory; None if there is none."""
-    if x.nbytes > SMALL or x.flags.num & USUAL != USUAL:
+    if x.nbytes > SMALL or not x.flags.num & WRITEABLE:
         return None
     other = np.zeros(x.shape, x.dtype)
     return other if other.strides == x.strides else None
