@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.layouts import layout_of
-from shiftreset_ad.staging.steps.trace import owner_of
+from shiftreset_ad.staging.steps.memory import owner_of
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 

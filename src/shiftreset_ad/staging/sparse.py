@@ -15,7 +15,8 @@ import optree
 from numpy import ndarray
 
 from shiftreset_ad.boundary import trees
-from shiftreset_ad.staging.steps.trace import UnstageableError, owners_of
+from shiftreset_ad.staging.steps.memory import owners_of
+from shiftreset_ad.staging.steps.trace import UnstageableError
 
 
 class Taken:

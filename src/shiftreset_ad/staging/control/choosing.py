@@ -15,7 +15,8 @@ from shiftreset_ad.rules.indexing import replaced
 from shiftreset_ad.rules.table import dispatched, linear, structured
 from shiftreset_ad.staging.control.gathering import indexable
 from shiftreset_ad.staging.steps.functions import as_pythons_number
-from shiftreset_ad.staging.steps.trace import Trace, owners_of
+from shiftreset_ad.staging.steps.memory import owners_of
+from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.values import Staged, call
 
 UNLIKE = object()

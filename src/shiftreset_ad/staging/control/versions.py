@@ -25,7 +25,8 @@ from shiftreset_ad.rules.broadcasting import dtype_of, shape_of
 from shiftreset_ad.rules.indexing import names_each_position_once, replaced
 from shiftreset_ad.staging.control.kinds import parts_of
 from shiftreset_ad.staging.steps.examples import at_nearest
-from shiftreset_ad.staging.steps.trace import READS_OLDER, Block, Trace, owners_of
+from shiftreset_ad.staging.steps.memory import owners_of
+from shiftreset_ad.staging.steps.trace import READS_OLDER, Block, Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 WRITTEN = Staged | Number | ndarray | np.generic | float | int | complex

@@ -150,18 +150,20 @@ class Arrays:
         """What is held after the blocks, given their answers. The blocks themselves bind the variables in `bound`."""
         keys = [holder.identity() for holder in holders]
         found = dict(zip(keys, answers, strict=True))
+        versions = []
         for key in self.carried:
             handle = self._handles[key]
             if key in self._written:
                 self._versions.require_last_in_all(self._last[key], self._holders[key].name)
                 found[key] = self._versions.write_back(handle, found[key])
-                self._session.renamed(handle, found[key])
+                versions.append((handle, found[key]))
             elif isinstance(self._holders[key], Variable):
                 found[key] = found[key] if key in bound else handle
             elif key in self._likely:
                 raise Written(self, key)
             else:
                 self._versions.refuse(f"{self._holders[key].name!r} is written to, or bound to another array")
+        self._session.renamed(versions)
         return [found[key] for key in keys]
 
 

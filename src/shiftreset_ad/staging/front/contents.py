@@ -90,6 +90,9 @@ class Tail(Place):
 class Restorable(Protocol):
     """Some contents of one thing, which can be put back."""
 
+    def identity(self) -> Any:
+        """Two contents are the same if this is the same."""
+
     def read(self) -> list[Any]:
         """The contents as they are now."""
 
@@ -110,6 +113,9 @@ class OfSequence:
 
     def __init__(self, x: Any) -> None:
         self.x = x
+
+    def identity(self) -> Any:
+        return OfSequence, id(self.x)
 
     def read(self) -> list[Any]:
         return list(self.x)
@@ -135,6 +141,9 @@ class OfDict:
     def __init__(self, x: dict[Any, Any], entry: Any = MISSING) -> None:
         self._x = x
         self._entry = entry
+
+    def identity(self) -> Any:
+        return OfDict, id(self._x), self._entry
 
     def read(self) -> list[Any]:
         if self._entry is not MISSING:
@@ -174,6 +183,9 @@ class OfInstance:
         self._attributes = x.__dict__
         self._contents = OfDict(self._attributes)
 
+    def identity(self) -> Any:
+        return OfInstance, id(self._x)
+
     def read(self) -> list[Any]:
         return [type(self._x), self._x.__dict__, *self._contents.read()]
 
@@ -197,6 +209,9 @@ class OfCell:
     def __init__(self, cell: CellType) -> None:
         self._cell = cell
 
+    def identity(self) -> Any:
+        return OfCell, id(self._cell)
+
     def read(self) -> list[Any]:
         return [MISSING if (content := content_of(self._cell)) is EMPTY else content]
 
@@ -216,6 +231,9 @@ class OfSlots:
     def __init__(self, x: Any, names: list[str]) -> None:
         self._x = x
         self._names = names
+
+    def identity(self) -> Any:
+        return OfSlots, id(self._x)
 
     def read(self) -> list[Any]:
         return [self._content(name) for name in self._names]
@@ -242,6 +260,9 @@ class OfClass:
 
     def __init__(self, x: type) -> None:
         self._x = x
+
+    def identity(self) -> Any:
+        return OfClass, id(self._x)
 
     def read(self) -> list[Any]:
         entries = vars(self._x).copy()

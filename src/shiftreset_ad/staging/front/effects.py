@@ -14,8 +14,17 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property, partial
 from inspect import getattr_static
-from types import BuiltinMethodType, CellType, FunctionType, MemberDescriptorType, MethodType, ModuleType
-from typing import Any, NamedTuple, cast
+from types import (
+    BuiltinMethodType,
+    CellType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any, ForwardRef, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -38,12 +47,15 @@ from shiftreset_ad.staging.front.contents import (
     are_same,
 )
 from shiftreset_ad.staging.front.refusals import FOREIGN_ITERATOR, SEES_TOO_MUCH
-from shiftreset_ad.staging.front.users import is_of_the_user
+from shiftreset_ad.staging.front.users import MADE_BY_A_STATEMENT, is_of_the_user
 from shiftreset_ad.staging.seen.parts import CACHE, GENERATORS, are_same_states, put_state, state_of
 from shiftreset_ad.staging.steps.trace import identical
+from shiftreset_ad.staging.steps.values import Staged
 
 MOST = 20_000  # things that are looked at
-PLAIN = {float, int, complex, bool, str, bytes, type(None), range, slice, type(...)}
+# Nothing changes in such things
+PLAIN = {float, int, complex, bool, str, bytes, type(None), range, slice, type(...), Staged}
+PLAIN |= {CodeType, GetSetDescriptorType, MemberDescriptorType, ForwardRef}
 CONTAINERS = (dict, list, set, deque)
 WRAPPERS = (MethodType, partial, property, staticmethod, classmethod, cached_property, CACHE)
 PARTS = ("__func__", "__self__", "__wrapped__", "func", "args", "keywords", "fget", "fset")
@@ -65,13 +77,16 @@ class Change(NamedTuple):
     array: ndarray[Any, Any] | None = None  # a plain array with other elements
 
 
+PLAIN.add(type(vars(Change)["name"]))  # what stands for a field in the class of a named tuple
+
+
 class Effects:
     """The things that functions reach, as they are now."""
 
-    def __init__(self, roots: Iterable[Any], own: Iterable[CellType], around: bool = False) -> None:
+    def __init__(self, roots: Iterable[Any], own: Iterable[CellType], around: Effects | None = None) -> None:
         """The roots are functions, and what they are given. `own` are the variables that the functions may bind.
 
-        If there is a block `around`, it sees the generators that are global. Their states are long.
+        If there is a block `around`, its effects see the generators that are global. Their states are long.
         """
         self.problem: str | None = None
         self.growing_lists: list[Any] = []
@@ -85,15 +100,21 @@ class Effects:
         self._modules: list[tuple[str, ModuleType]] = []
         self._names = set[str]()  # in the code of the functions
         self._waiting: list[tuple[str, Any]] = [("an argument", root) for root in roots]
-        if not around:
+        if around is None:
             self._waiting += GLOBAL_GENERATORS
         while self.problem is None and (self._waiting or self._has_more_in_modules()):
             name, x = self._waiting.pop()
-            if type(x) not in PLAIN and id(x) not in self._seen:
-                self._seen[id(x)] = x
-                self._look_at(name, x)
+            kind = type(x)
+            if kind in PLAIN or id(x) in self._seen or (kind is type and not x.__flags__ & MADE_BY_A_STATEMENT):
+                continue
+            self._seen[id(x)] = x
+            self._look_at(name, x)
             if len(self._seen) > MOST:
                 self.problem = SEES_TOO_MUCH
+        contents = {each.identity(): each for _, each, _ in self._contents}
+        known = frozenset[Any]() if around is None else around._known
+        self._new = [each for identity, each in contents.items() if identity not in known]  # not seen around
+        self._known: frozenset[Any] = known | contents.keys()
 
     def reaches(self, x: Any) -> bool:
         """Whether the functions can reach an object."""
@@ -141,10 +162,21 @@ class Effects:
         ]
         return list({place.identity(): place for place in places if place is not None}.values())
 
-    def variables_with(self, x: Any) -> list[Place]:
-        """The variables that hold an object now, among those that the functions may bind."""
-        cells = [cell for cell in self._own.values() if content_of(cell) is x]
-        return [Place(cell, cell, "cell_contents", is_slot=True) for cell in cells]
+    def renew(self, versions: dict[int, Any]) -> None:
+        """Put new versions of arrays, which are known by the ids of the old ones, where the old ones are.
+
+        The places that are seen around the block, too, are left to the effects there.
+        """
+        for contents in self._new:
+            parts = contents.read()
+            if versions.keys().isdisjoint(map(id, parts)):  # which needs no call for each part
+                continue
+            for i, part in enumerate(parts):
+                if id(part) in versions and (place := contents.place(i)) is not None:
+                    place.put(versions[id(part)])
+        for cell in self._own.values():
+            if id(content := content_of(cell)) in versions:
+                cell.cell_contents = versions[id(content)]
 
     def take_back(self) -> None:
         """Take all changes back."""
@@ -187,7 +219,7 @@ class Effects:
                 self._has(name, OfDict(vars(x)), enters=False)
                 self._modules.append((name, x))
         elif isinstance(x, type):
-            if is_of_the_user(module_of(x)):
+            if _may_change(module_of(x)):
                 self._has(name, OfClass(x))
         elif isinstance(x, CONTAINERS):
             self._has(name, OfDict(x) if isinstance(x, dict) else OfSequence(x))
@@ -208,7 +240,7 @@ class Effects:
                 self._has(name, OfCell(cell))
             else:
                 self._waiting.append((name, content_of(cell)))
-        if is_of_the_user(function.__module__, function.__code__.co_filename):
+        if _may_change(function.__module__, function.__code__.co_filename):
             self._names |= names_in(function.__code__)
             for name in names_in(function.__code__) & function.__globals__.keys():
                 self._has(name, OfDict(function.__globals__, name))
@@ -224,6 +256,11 @@ class Effects:
         self._contents.append((name, contents, now))
         if enters:
             self._waiting += [(name, part) for part in now]
+
+
+def _may_change(module: Any, filename: str | None = None) -> bool:
+    """Whether a block may change what a module has: the user's, and not one of ours, though it may be followed."""
+    return not is_followed(module) and is_of_the_user(module, filename)
 
 
 def is_slot(kind: type, name: str) -> bool:

@@ -14,7 +14,7 @@ from shiftreset_ad.boundary import trees
 from shiftreset_ad.numbers.number import in_memory
 from shiftreset_ad.staging.front.control_writer import ControlWriter
 from shiftreset_ad.staging.front.refusals import WRITES_TO_ITEMS
-from shiftreset_ad.staging.steps.trace import owners_of
+from shiftreset_ad.staging.steps.memory import owners_of
 
 
 class HeldItems:

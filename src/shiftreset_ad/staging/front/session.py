@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from threading import local
@@ -125,13 +125,13 @@ class Session:
         if places is not None and places.add(x):
             raise Written(places, "an array")
 
-    def renamed(self, x: Any, new: Any) -> None:
-        """All that holds an array, and that an active site can reach, holds the new version of the array."""
-        self._renamed = x, new
-        if new is not x:
+    def renamed(self, versions: Sequence[tuple[Any, Any]]) -> None:
+        """All that holds one of these arrays, and that an active site can reach, holds the new version of the array."""
+        if versions:
+            self._renamed = versions[-1]
+        if new := {id(x): version for x, version in versions if version is not x}:
             for effects, _ in self.followed:
-                for holder in (*effects.holders(x), *effects.variables_with(x)):
-                    holder.put(new)
+                effects.renew(new)
 
     def is_older(self, x: Any, new: Any) -> bool:
         """Whether `x` is the version that the `new` one has replaced just now."""

@@ -109,7 +109,8 @@ class Site:
         """
         before = frame.copy(self.bound | self.written)
         with session.writing(self, frame.codes()):
-            effects = Effects(roots, [frame.cells[name] for name in before], around=bool(session.followed))
+            around = session.followed[-1][0] if session.followed else None
+            effects = Effects(roots, [frame.cells[name] for name in before], around)
             if effects.problem is not None:
                 session.refuse(self, effects.problem)
             places.begin(effects)

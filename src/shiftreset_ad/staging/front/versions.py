@@ -232,7 +232,7 @@ class Item:
 
 def _renamed(x: Any, new: Any) -> Any:
     """The new version of an array, which all that holds the array has from here on."""
-    _session().renamed(x, new)
+    _session().renamed([(x, new)])
     return new
 
 

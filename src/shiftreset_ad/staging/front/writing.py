@@ -28,7 +28,8 @@ from shiftreset_ad.staging.front.growing import GrowingList
 from shiftreset_ad.staging.seen.reads import Reads
 from shiftreset_ad.staging.steps.functions import place_of_key
 from shiftreset_ad.staging.steps.interface import item_of
-from shiftreset_ad.staging.steps.trace import Trace, UnstageableError, owners_of
+from shiftreset_ad.staging.steps.memory import owners_of
+from shiftreset_ad.staging.steps.trace import Trace, UnstageableError
 from shiftreset_ad.staging.steps.values import Staged, adopted, call, is_staged, kept
 
 MOST_KEYS = 64  # of a dict that is read at a staged key

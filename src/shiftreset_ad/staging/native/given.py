@@ -15,8 +15,9 @@ import numpy as np
 from shiftreset_ad.staging.native.llvm import refuse
 from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.python.elimination import Eliminated
+from shiftreset_ad.staging.steps.memory import owners_of
 from shiftreset_ad.staging.steps.sources import Sources
-from shiftreset_ad.staging.steps.trace import Trace, owners_of
+from shiftreset_ad.staging.steps.trace import Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from shiftreset_ad.staging.native.llvm import refuse
-from shiftreset_ad.staging.steps.trace import owner_of
+from shiftreset_ad.staging.steps.memory import owner_of
 
 
 class Layout(NamedTuple):

@@ -17,7 +17,8 @@ from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.python.in_place import InPlace, Passage
 from shiftreset_ad.staging.python.uses import Uses, round_of
 from shiftreset_ad.staging.steps.blocks import Control, Fork, Gather, Loop, operands_of, own_arguments
-from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owner_of
+from shiftreset_ad.staging.steps.memory import owner_of
+from shiftreset_ad.staging.steps.trace import Block, Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
 LINE = 64  # bytes; blocks begin at multiples of it

@@ -12,7 +12,8 @@ from numpy import ndarray
 from shiftreset_ad.staging.native.llvm import ARRAY, form_of, refuse
 from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.python.elimination import Eliminated
-from shiftreset_ad.staging.steps.trace import Step, Trace, owners_of
+from shiftreset_ad.staging.steps.memory import owners_of
+from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 LEAST = 1024  # bytes of an answer that is worth it that the steps write to the answer itself

@@ -53,7 +53,8 @@ from shiftreset_ad.staging.python.control import has_nan
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.steps.blocks import all_steps
 from shiftreset_ad.staging.steps.functions import INFIX, name_in_program
-from shiftreset_ad.staging.steps.trace import Step, Trace, owner_of, owners_of
+from shiftreset_ad.staging.steps.memory import owner_of, owners_of
+from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 

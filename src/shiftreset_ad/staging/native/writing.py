@@ -21,7 +21,8 @@ from shiftreset_ad.staging.native.memory import ArrayBlocks
 from shiftreset_ad.staging.python.elimination import Eliminated
 from shiftreset_ad.staging.steps.blocks import Control, all_steps
 from shiftreset_ad.staging.steps.functions import STATEMENTS, name_in_program
-from shiftreset_ad.staging.steps.trace import Step, Trace, owners_of
+from shiftreset_ad.staging.steps.memory import owners_of
+from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import is_staged, unstaged
 
 IN_PLACE = {operator.iadd: "fadd", operator.isub: "fsub", operator.imul: "fmul", operator.itruediv: "fdiv"}

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from shiftreset_ad.staging.steps.trace import UnstageableError, owners_of
+from shiftreset_ad.staging.steps.memory import owners_of
+from shiftreset_ad.staging.steps.trace import UnstageableError
 
 
 class Own:

@@ -28,8 +28,9 @@ from shiftreset_ad.staging.steps.blocks import (
     own_arguments,
 )
 from shiftreset_ad.staging.steps.functions import again, may_raise
+from shiftreset_ad.staging.steps.memory import owner_of, owners_of
 from shiftreset_ad.staging.steps.sources import Sources
-from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owner_of, owners_of
+from shiftreset_ad.staging.steps.trace import Block, Step, Trace
 from shiftreset_ad.staging.steps.values import SEQUENCES, Staged, staged_in
 
 

@@ -25,8 +25,9 @@ from shiftreset_ad.staging.python.in_place import InPlace, with_added, with_item
 from shiftreset_ad.staging.python.limited import LimitedSource
 from shiftreset_ad.staging.python.uses import Uses
 from shiftreset_ad.staging.steps.blocks import Call, Control, Gather
+from shiftreset_ad.staging.steps.memory import owners_of
 from shiftreset_ad.staging.steps.sources import Sources
-from shiftreset_ad.staging.steps.trace import Block, Step, Trace, owners_of
+from shiftreset_ad.staging.steps.trace import Block, Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, unstaged
 
 LONGEST_PART = 60  # characters of an expression inside another expression

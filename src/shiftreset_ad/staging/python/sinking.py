@@ -18,8 +18,9 @@ from numpy import ndarray
 
 from shiftreset_ad.rules.indexing import scatter
 from shiftreset_ad.staging.steps.blocks import Control, Fork, Loop, Visit, all_steps, own_arguments
+from shiftreset_ad.staging.steps.memory import owners_of
 from shiftreset_ad.staging.steps.sources import Sources
-from shiftreset_ad.staging.steps.trace import NOTHING, Block, Step, Trace, owners_of
+from shiftreset_ad.staging.steps.trace import NOTHING, Block, Step, Trace
 from shiftreset_ad.staging.steps.values import Staged, staged_in, unstaged
 
 ADDING = (operator.add, np.add)

@@ -32,7 +32,8 @@ from shiftreset_ad.staging.seen.parts import (
 )
 from shiftreset_ad.staging.seen.stack import Unknown
 from shiftreset_ad.staging.seen.surroundings import Surroundings, opaque
-from shiftreset_ad.staging.steps.trace import UnstageableError, owners_of
+from shiftreset_ad.staging.steps.memory import owners_of
+from shiftreset_ad.staging.steps.trace import UnstageableError
 from shiftreset_ad.staging.steps.values import Staged
 
 VALUES = frozenset(map(id, (float, int, str, bool, type(None), np.float64, Staged)))  # types with nothing to look into

@@ -16,7 +16,8 @@ from numpy import ndarray
 
 from shiftreset_ad.numbers.plain_arrays import WRITEABLE
 from shiftreset_ad.staging.steps.blocks import operands_of
-from shiftreset_ad.staging.steps.trace import Step, Trace, owner_of, owners_of
+from shiftreset_ad.staging.steps.memory import owner_of, owners_of
+from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import staged_in
 
 MOST_KEPT = 10_000  # values

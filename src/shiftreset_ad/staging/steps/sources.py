@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shiftreset_ad.staging.steps.blocks import Call, Control, Fork, all_steps
-from shiftreset_ad.staging.steps.trace import Step, Trace, owners_of
+from shiftreset_ad.staging.steps.memory import owners_of
+from shiftreset_ad.staging.steps.trace import Step, Trace
 from shiftreset_ad.staging.steps.values import unstaged
 
 

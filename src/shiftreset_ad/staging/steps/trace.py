@@ -24,6 +24,7 @@ from shiftreset_ad.numbers.plain_arrays import UNSIGNED, is_read_only, same
 from shiftreset_ad.staging.steps.attempts import Attempts
 from shiftreset_ad.staging.steps.copies import Copies, frozen_copy
 from shiftreset_ad.staging.steps.filters import Filters
+from shiftreset_ad.staging.steps.memory import PlacesByOwner, owners_of
 
 TOO_MANY = "it has more than"
 Mark: TypeAlias = "tuple[int, int, int, int, set[int], dict[int, Any]]"
@@ -128,6 +129,7 @@ class Trace:
         self.memory_limit = memory_limit
         self.block = self.root = Block(None)
         self.values: list[Any] = []
+        self._places = PlacesByOwner(self.values)
         self.homes: list[Block] = []
         self.inputs = self.count = 0  # the count of all steps, in all blocks
         self.has_control = self.carries_zeros = False  # zeros for what has no derivative in other calls
@@ -320,14 +322,8 @@ class Trace:
 
     def is_from_outside(self, owners: list[Any]) -> bool:
         """Whether some of this memory belongs to an array that was made outside of the block."""
-        if self.block is self.root:
-            return False
-        ids = set(map(id, owners))
-        return any(
-            id(owner) in ids
-            for value, home in zip(self.values, self.homes, strict=True)
-            if home is not self.block
-            for owner in owners_of(value)
+        return self.block is not self.root and any(
+            self.homes[place] is not self.block for owner in owners for place in self._places.of(owner)
         )
 
     def refuse(self, reason: str) -> NoReturn:
@@ -356,23 +352,6 @@ class Trace:
             )
         if threading.get_ident() != self._thread:
             self.refuse("it computes in several threads")
-
-
-def owners_of(x: Any) -> list[Any]:
-    """The object that owns the memory of an array; for a structure, the owner of each array in it."""
-    if isinstance(x, ndarray):
-        return [owner_of(x)]
-    return [owner for part in x for owner in owners_of(part)] if issubclass(type(x), tuple | list) else []
-
-
-def owner_of(x: ndarray[Any, Any]) -> Any:
-    """The object that owns the memory of an array."""
-    base = x.base
-    while base is not None:
-        if not isinstance(base, ndarray):
-            return base
-        x, base = base, base.base
-    return x
 
 
 def identical(x: Any, y: Any) -> bool:
