@@ -228,18 +228,89 @@ def test_a_solver_in_a_solver_has_a_record_for_each_path():
     assert "a solver runs in the function of another solver" in g.report()
 
 
-def test_a_solver_in_a_loop_that_values_decide_is_asked():
-    def f(x):
-        while x > 1.0:
-            x = fixed_point(lambda y: np.cos(0.5 * y), x, method="iteration", tolerance=1e-3) * x * 0.7
-        return x
+def in_rounds(x):
+    while x > 1.0:
+        x = fixed_point(lambda y: np.cos(0.5 * y), x, method="iteration", tolerance=1e-3) * x * 0.7
+    return x
 
-    g = staged(f)
-    for x in (5.0, 5.0, 2.0, 0.5):
-        assert g(x) == f(x)
-    lines = {line for line in g.report().splitlines() if "or in a loop or a branch that the arguments decide" in line}
-    first = f.__code__.co_firstlineno
-    assert {line.rpartition(" ")[2] for line in lines} == {f"({__file__}:{first + i})" for i in (1, 2)}
+
+def in_a_branch(x):
+    if x > 1.5:
+        return argmin(lambda y: (y - x) ** 2 + x * y**4, 0.0, method="bfgs")
+    return x * 2.0
+
+
+def saddle(x):
+    return minimax(lambda y, z: (y - x) ** 2 + y * z - z * z, 1.0, 1.0).x
+
+
+def saddle_in_rounds(x):
+    rounds = 0
+    while x * x > 0.01 and rounds < 3:
+        x = x - saddle(x)
+        rounds += 1
+    return x
+
+
+def root_for_some_rows(x):
+    total = 0.0
+    for row in A:
+        if row[0] * x > 0.3:
+            total += np.sum(root(lambda y, z: y**3 + y - z * x, np.zeros(3), (row,)))
+    return total
+
+
+class Fitted:
+    def __init__(self, weights):
+        self.weights, self.count = weights, 0
+
+    def fit(self, target):
+        before = self.weights
+        if before[0] > 0.2:
+            self.weights = argmin(lambda w: np.sum((w - target) ** 2) + 0.1 * np.sum((w - before) ** 2), before)
+            self.count += 1
+        else:
+            self.weights = before + 0.3
+
+
+def in_a_method(x):
+    fitted = Fitted(x * B)
+    for row in A:
+        fitted.fit(row)
+    return np.sum(fitted.weights) * x + fitted.count
+
+
+IN_A_BLOCK = {
+    "rounds": in_rounds,
+    "a branch": in_a_branch,
+    "rounds, with derivatives": grad(in_rounds),
+    "a saddle point in rounds": saddle_in_rounds,
+}
+SLOW_IN_A_BLOCK = {
+    "a branch, with derivatives": grad(in_a_branch),
+    "a saddle point in rounds, with derivatives": grad(lambda x: saddle_in_rounds(np.float64(1.0) * x)),
+    "rows": root_for_some_rows,
+    "rows, with derivatives": grad(root_for_some_rows),
+    "a method": in_a_method,
+    "a method, with derivatives": grad(in_a_method),
+}
+
+
+@pytest.mark.parametrize(("name", "f"), with_marks(IN_A_BLOCK, SLOW_IN_A_BLOCK))
+def test_a_solver_in_a_loop_or_a_branch_that_values_decide_is_in_the_record(name, f):
+    check(f, [0.7, 1.7, 1.2, 3.0, 0.1, 2.2], exact=False)
+
+
+def test_a_solver_in_a_branch_that_finds_nothing_raises_where_it_is_reached():
+    def f(x):
+        if x > 1.0:
+            x = argmin(lambda y: y if x > 3.0 else (y - x) ** 2, 0.0)
+        return x * 2.0
+
+    g = check(f, [0.5, 0.5, 0.5, 2.0], exact=True)
+    with pytest.raises(NotConvergedError, match="the answer needs a solution"):
+        g(4.0)
+    assert g(2.0) == f(2.0)
 
 
 TOO_FAR = reason("the point is too far away: the residual is {residual:.1f}")

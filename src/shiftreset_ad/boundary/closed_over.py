@@ -340,18 +340,6 @@ class Instance:
                 self._functions[id(holder)] = type(holder)(held["func"], *held["args"], **held["keywords"])
         return self._functions[id(holder)]
 
-    def require_unchanged_structures(self, operator: str) -> None:
-        """Raise ControlError if a copied structure, such as a list, has changed: the original has not changed."""
-        for place, content in self._contents.items():
-            if content is place.content:
-                continue
-            leaves, spec = trees.flatten(content)
-            if spec != place.spec or not all(map(_is, leaves, self._parts[place])):
-                raise ControlError(
-                    f"{operator}: {place.described} has been changed in place, and it has numbers in it that are "
-                    "being differentiated. Make a new object, and return it"
-                )
-
     def updates(self) -> dict[int, Any]:
         """What the functions assigned to variables, by `nonlocal`: the new contents, by number; EMPTY for a deletion.
 
@@ -362,6 +350,19 @@ class Instance:
             for i, (place, cell) in enumerate(self._cells.items())
             if place not in self._shared and (content := content_of(cell)) is not self._contents[place]
         }
+
+    def checked_updates(self, operator: str) -> dict[int, Any]:
+        """The updates. Raises ControlError if a copied structure, such as a list, has changed: the original has not."""
+        for place, content in self._contents.items():
+            if content is place.content:
+                continue
+            leaves, spec = trees.flatten(content)
+            if spec != place.spec or not all(map(_is, leaves, self._parts[place])):
+                raise ControlError(
+                    f"{operator}: {place.described} has been changed in place, and it has numbers in it that are "
+                    "being differentiated. Make a new object, and return it"
+                )
+        return self.updates()
 
     def names_of(self, updates: dict[int, Any]) -> str:
         """The names of these variables."""

@@ -106,6 +106,7 @@ class Extragradient:
             value, field = game.at(z)
             here = Iterate(z, value, game.residual(z, field))
             yield here
+            there = field
             for _ in range(TRIALS):
                 ahead = game.project(z - step * field)
                 _, there = game.at(ahead)
@@ -142,6 +143,7 @@ class Optimistic:
         while True:
             here = Iterate(z, value, game.residual(z, field))
             yield here
+            there, new = z, field
             for _ in range(TRIALS):
                 there = game.project(z - step * field - correction)
                 value, new = game.at(there)

@@ -61,8 +61,7 @@ class Parameters:
                 leaves[i] = before.copy("K")
         instance = self._environment.with_leaves(leaves, sharing=True)
         answer = self._watch.run(use, *instance.roots)
-        instance.require_unchanged_structures(self._operator)
-        if updates := instance.updates():
+        if updates := instance.checked_updates(self._operator):
             raise ControlError(
                 f"{self._operator}: the function assigns to {instance.names_of(updates)}, and it closes over numbers "
                 "that are being differentiated. Pass these numbers by args"

@@ -36,8 +36,7 @@ def _differentiated(operator: str, f: Callable[..., Any], args: Any, kwargs: Any
             leaves[i] = number
         instance = environment.with_leaves(leaves)
         value = instance.roots[0](*args, **kwargs)
-        instance.require_unchanged_structures(operator)
-        return value, (instance, instance.updates())
+        return value, (instance, instance.checked_updates(operator))
 
     numbers = [environment.leaves[i] for i in places]
     value, gradient, (instance, updates) = differentiate(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import random
 from array import array as compact_array
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable
 from functools import cached_property, partial
 from inspect import getattr_static
@@ -24,7 +24,7 @@ from types import (
     MethodType,
     ModuleType,
 )
-from typing import Any, ForwardRef, NamedTuple, cast
+from typing import Any, ForwardRef, NamedTuple, TypeAlias, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -68,6 +68,9 @@ GLOBAL_GENERATORS: list[tuple[str, Any]] = [
 GROWING = f"{__package__}.growing"  # the module of lists whose length depends on values
 
 
+Variable: TypeAlias = tuple[CodeType, str]  # one of a function around this one, by the code and the name in it
+
+
 class Change(NamedTuple):
     """Something that has changed: the name by which it was found, and its place if it can be put there by itself."""
 
@@ -94,6 +97,7 @@ class Effects:
         self._arrays: list[tuple[str, ndarray[Any, Any], ndarray[Any, Any]]] = []
         self._states: list[tuple[str, Any, Callable[[], Any], Any]] = []
         self._own = {id(cell): cell for cell in own}
+        self._variables = defaultdict[Variable, list[CellType]](list)
         self._expected = set[Any]()
         self._starts: dict[int, int] = {}  # of the tails of lists that may change, by the ids of the lists
         self._seen: dict[int, Any] = {}
@@ -147,7 +151,8 @@ class Effects:
                     place = None if x is MISSING else contents.place(i)
                     is_new = y is MISSING and place is not None
                     if place is None or place.identity() not in self._expected:
-                        found.append(Change(place.key if place is not None and is_new else name, place, is_new))
+                        key = None if place is None or isinstance(contents, OfCell) else place.key
+                        found.append(Change(key if is_new and key is not None else name, place, is_new))
         found += [Change(name, array=array) for name, array, before in self._arrays if not identical(array, before)]
         return found + [Change(name) for name, _, state, before in self._states if not are_same_states(state(), before)]
 
@@ -161,6 +166,16 @@ class Effects:
             if part is x
         ]
         return list({place.identity(): place for place in places if place is not None}.values())
+
+    def variables_of(self, owners: Iterable[Any]) -> list[Variable]:
+        """The variables that have one of these cells. A later call of the function has other cells."""
+        wanted = {id(owner) for owner in owners if type(owner) is CellType}
+        return [key for key, cells in self._variables.items() if wanted and not wanted.isdisjoint(map(id, cells))]
+
+    def places_of(self, variables: Iterable[Variable]) -> list[Place]:
+        """Where these variables are now."""
+        cells = [cell for variable in variables for cell in self._variables.get(variable, ())]
+        return [Place(cell, cell, "cell_contents", is_slot=True) for cell in cells]
 
     def renew(self, versions: dict[int, Any]) -> None:
         """Put new versions of arrays, which are known by the ids of the old ones, where the old ones are.
@@ -236,6 +251,7 @@ class Effects:
         self._waiting += [("a default", part) for part in (function.__defaults__, function.__kwdefaults__)]
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             if id(cell) not in self._own:
+                self._variables[function.__code__, name].append(cell)
                 self._seen[id(cell)] = cell
                 self._has(name, OfCell(cell))
             else:

@@ -22,7 +22,7 @@ from shiftreset_ad.control.frames import is_the_users, module_of, outwards
 from shiftreset_ad.staging.front.blocks import LATER, Place
 from shiftreset_ad.staging.front.operators import ObjectRewriter
 from shiftreset_ad.staging.front.recursion import recursion
-from shiftreset_ad.staging.front.refusals import A_SOLVER_IN_A_BLOCK, Refusal, RefusedError
+from shiftreset_ad.staging.front.refusals import A_SOLVER_IN_A_SOLVER, Refusal, RefusedError
 from shiftreset_ad.staging.front.rewriting import Rewriter, rewritten_code
 from shiftreset_ad.staging.front.session import current
 from shiftreset_ad.staging.front.users import is_of_the_user
@@ -114,15 +114,17 @@ def form_if_users(f: FunctionType) -> Callable[..., Any]:
 
 
 def _solved(f: FunctionType, *args: Any, **kwargs: Any) -> Any:
-    """The answer of a solver of ours. In a block, or in the function of another solver, it is not written down."""
+    """The answer of a solver of ours. In the function of another solver, it is not written down."""
     session = current()
     if session is None:
         return f(*args, **kwargs)
-    if session.is_solving or session.active:
+    if session.is_solving:
         line = next(filter(is_the_users, outwards(sys._getframe())))
-        refusal = Refusal(line.f_code.co_filename, line.f_lineno, A_SOLVER_IN_A_BLOCK)
-        session.refusals[A_SOLVER_IN_A_BLOCK] = refusal  # from here on, none is followed
-        session.control.refuse(A_SOLVER_IN_A_BLOCK)
+        refusal = Refusal(line.f_code.co_filename, line.f_lineno, A_SOLVER_IN_A_SOLVER)
+        session.refusals[A_SOLVER_IN_A_SOLVER] = refusal  # from here on, none is followed
+        session.control.refuse(A_SOLVER_IN_A_SOLVER)
+    if session.active:
+        session.look_into_objects()  # the properties of a result, before a long recording finds that they are needed
     session.is_solving = True
     try:
         return form_if_users(f)(*args, **kwargs)

@@ -38,6 +38,8 @@ class Places:
         self._effects = effects
         known = [place for place in self._known if effects.reaches(place.owner) and place.is_there()]
         if self._may_carry:
+            variables = effects.places_of(self._session.variables[self._site])
+            known += [x for x in variables if x.is_there() and not self._session.control.is_outside(x.owner)]
             lists, changes = effects.growing_lists, self._site.list_changes
             arrays = changes.arrays(lists)
             self._arrays_of_lists = {place.identity() for place in arrays}
@@ -71,6 +73,7 @@ class Places:
         if changes:
             places = [change.place for change in changes if change.place is not None]
             self._known.extend({place.identity(): place for place in places}.values())
+            self._session.variables[self._site].update(self._effects.variables_of(place.owner for place in places))
             self._site.list_changes.note_slots(places, self._effects.growing_lists)
             raise Written(self, changes[0].name)
         self._require_lengths()

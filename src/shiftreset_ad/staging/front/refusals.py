@@ -37,10 +37,7 @@ BINDS_IN_EXPRESSION = "a part of this expression binds a variable by `:=`. Bind 
 DELETES = "a block under this test deletes a variable. Leave out the `del`"
 TOO_MANY_PATHS = "there are too many paths from this test to the end of the function"
 CALLS_ITSELF = "the function calls itself under this test, so there is no end to writing it down"
-A_SOLVER_IN_A_BLOCK = (
-    "a solver runs in the function of another solver, or in a loop or a branch that the arguments decide, so its "
-    "rounds are not written down"
-)
+A_SOLVER_IN_A_SOLVER = "a solver runs in the function of another solver, so its rounds are not written down"
 CALLS_ANOTHER = "the function calls a copy of itself, in which other variables are seen. Give them as arguments"
 USES_SUPER = "a block under this test uses `super()`. Write `Base.f(self)`"
 GLOBAL = "a block under this test assigns to the global variable {name!r}. Return the value"

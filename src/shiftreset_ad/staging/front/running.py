@@ -60,7 +60,7 @@ from shiftreset_ad.staging.front.objects import (
     summed,
     truth_of,
 )
-from shiftreset_ad.staging.front.refusals import A_SOLVER_IN_A_BLOCK, CALLS_FOR_EFFECT, MAY_ACT
+from shiftreset_ad.staging.front.refusals import A_SOLVER_IN_A_SOLVER, CALLS_FOR_EFFECT, MAY_ACT
 from shiftreset_ad.staging.front.sequences import OF_SEQUENCES, counting, sequence_of
 from shiftreset_ad.staging.front.session import changing, current, is_staged, negated, told_apart
 from shiftreset_ad.staging.front.stacking import JOINING
@@ -167,7 +167,7 @@ def _called(f: Any, session: Any) -> Any:
     if type(f) is BuiltinFunctionType and f.__name__ == "sort" and type(f.__self__) is list and session is not None:
         return partial(_sort, f.__self__)
     is_solver = type(f) is FunctionType and is_followed(f.__module__)
-    if is_solver and session is not None and A_SOLVER_IN_A_BLOCK not in session.refusals:
+    if is_solver and session is not None and A_SOLVER_IN_A_SOLVER not in session.refusals:
         return with_forms(f, form_if_users)
     if (type(f) is FunctionType and is_ours(f.__code__)) or (
         type(f) in (type, BuiltinFunctionType) and f in OF_THE_FRONT

@@ -69,6 +69,7 @@ class Session:
         self.called: set[CodeType] = set()  # the code of the functions that have been called
         self.functions: dict[Any, tuple[FunctionType, Any]] = {}  # those that are being written down, by their sites
         self.places: dict[Any, list[Place]] = {}  # the attributes and items that blocks change, by their sites
+        self.variables = defaultdict[Any, set[Any]](set)  # of functions around, that blocks change, by their sites
         self.arrays = defaultdict[Any, set[Any]](set)  # what holds the arrays to which blocks write, by their sites
         self.buffers: set[Any] = set() if buffers is None else buffers
         self.growing: dict[Any, Any] = {} if growing is None else growing

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from operator import attrgetter
 from types import (
     BuiltinMethodType,
     CellType,
@@ -57,6 +58,7 @@ from shiftreset_ad.staging.steps.trace import UnstageableError
 
 MOST = 200_000  # things that are looked at
 WEAK = (WeakKeyDictionary, WeakValueDictionary)
+builtins_of = attrgetter("__builtins__")  # of a function; mypy forgets attributes of this name in its cache
 LOOKED_INTO = (os, time)  # the only modules of the standard library that are searched
 
 
@@ -246,7 +248,7 @@ class _Look:
         for name in variables | (attributes & function.__globals__.keys()):
             self.enter(function.__globals__, name)
             if name not in function.__globals__:
-                self.enter(function.__builtins__, name)
+                self.enter(builtins_of(function), name)
         for name in (variables | attributes) & sys.modules.keys():  # imported in the function
             self.waiting.append((sys.modules[name], name))
 

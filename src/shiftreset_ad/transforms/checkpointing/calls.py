@@ -61,8 +61,7 @@ class RepeatableCall:
             self._watch = watch_of(self.operator, self._environment)
         call, instance = self.with_leaves(leaves)
         value = self._watch.run(call)
-        instance.require_unchanged_structures(self.operator)
-        return value, instance.updates()
+        return value, instance.checked_updates(self.operator)
 
     def again(self, leaves: Sequence[Any]) -> tuple[Any, dict[int, Any]]:
         """The same, but the function cannot write to plain arrays in the leaves: a later run gets them, too."""

@@ -133,8 +133,7 @@ class CheckpointedLoop:
         except ValueError as error:
             note_read_only(error, f"{self.operator}: {NOT_TO_BE_WRITTEN}")
             raise
-        instance.require_unchanged_structures(self.operator)
-        if updates := instance.updates():
+        if updates := instance.checked_updates(self.operator):
             raise ControlError(
                 f"{self.operator}: step assigns to {instance.names_of(updates)} by nonlocal, and step may be run again "
                 "from any state; make it a part of the state"
