@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shiftreset_ad.control import ControlError
+from shiftreset_ad.staging.steps.memory import PlacesByOwner
 from shiftreset_ad.staging.steps.trace import NOTHING, Trace, UnstageableError, identical
 from shiftreset_ad.staging.steps.values import Staged
 
@@ -32,6 +33,20 @@ def test_identical_values_have_the_same_bits():
         assert not identical(np.zeros(2, dtype), -np.zeros(2, dtype))
         assert identical(np.full(2, nan, dtype), np.full(2, nan, dtype))
     assert identical(np.arange(6.0)[::2], np.array([0.0, 2.0, 4.0]))
+
+
+def test_places_are_found_by_the_owner_of_their_memory():
+    x, y = np.arange(6.0), np.arange(3.0)
+    values = [x, 1.0, x[1:], [y, (x, None)]]
+    places = PlacesByOwner(values)
+    assert places.of(x) == [0, 2, 3]
+    assert places.of(y) == [3]
+    assert places.of(x[1:]) == []  # which owns no memory
+    values += [y[::-1], 2.0]
+    assert places.of(y) == [3, 4]
+    values[2:] = [None] * 4  # they are forgotten
+    assert places.of(x) == [0]
+    assert places.of(y) == []
 
 
 def test_constants_are_copies_as_long_as_they_change():

@@ -170,7 +170,7 @@ class Effects:
     def variables_of(self, owners: Iterable[Any]) -> list[Variable]:
         """The variables that have one of these cells. A later call of the function has other cells."""
         wanted = {id(owner) for owner in owners if type(owner) is CellType}
-        return [key for key, cells in self._variables.items() if wanted and not wanted.isdisjoint(map(id, cells))]
+        return [key for key, cells in self._variables.items() if not wanted.isdisjoint(map(id, cells))]
 
     def places_of(self, variables: Iterable[Variable]) -> list[Place]:
         """Where these variables are now."""
