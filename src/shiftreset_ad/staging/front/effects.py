@@ -118,7 +118,7 @@ class Effects:
         contents = {each.identity(): each for _, each, _ in self._contents}
         known = frozenset[Any]() if around is None else around._known
         self._new = [each for identity, each in contents.items() if identity not in known]  # not seen around
-        self._known: frozenset[Any] = known | contents.keys()
+        self._known: frozenset[Any] = known.union(contents)
 
     def reaches(self, x: Any) -> bool:
         """Whether the functions can reach an object."""
