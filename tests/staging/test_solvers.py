@@ -301,6 +301,27 @@ def test_a_solver_in_a_loop_or_a_branch_that_values_decide_is_in_the_record(name
     check(f, [0.7, 1.7, 1.2, 3.0, 0.1, 2.2], exact=False)
 
 
+@OTHERS
+@pytest.mark.parametrize("method", ["extragradient", "optimistic"])
+def test_the_tests_of_a_saddle_point_in_rounds_are_not_asked(method):
+    """The types differ from round to round here, so there are several records. All have the rounds of the solver."""
+
+    def f(x):
+        rounds = 0
+        while x * x > 0.01 and rounds < 3:
+            x = x - found(x)
+            rounds += 1
+        return x
+
+    def found(x):
+        return minimax(lambda y, z: (y - x) ** 2 + y * z - z * z, 1.0, 1.0, method=method).x
+
+    g = staged(grad(f))
+    for x in (0.7, 0.7, 3.0):
+        assert g(x) == pytest.approx(grad(f)(x), rel=1e-9)
+    assert "has a value in one branch only" not in g.report()
+
+
 def test_a_solver_in_a_branch_that_finds_nothing_raises_where_it_is_reached():
     def f(x):
         if x > 1.0:
